@@ -9,6 +9,7 @@ module org.rdmapanama.samples {
     requires org.apache.logging.log4j;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
+    requires org.rdmapanama.efa;
     requires org.rdmapanama.soft;
 
     // picocli fills in the options by reflection.

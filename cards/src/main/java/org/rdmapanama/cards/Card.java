@@ -56,6 +56,11 @@ interface Card {
         return type;
     }
 
+    /** Returns which attributes of a MODIFY_QP the soft0 queue pair gets. */
+    default int softMask(int mask) {
+        return mask;
+    }
+
     /** Returns the key of memory, local and remote, that soft0 has given another one. */
     default int key(int handle, int softKey) {
         return softKey;

@@ -534,14 +534,14 @@ final class DeviceFile {
 
     private void modify(View in) throws CommandException {
         CardQueuePair pair = pairs.get(in.get("qp_handle"));
-        MemorySegment attributes = Native.struct(scratch.address(), ibv_qp_attr.layout());
-        QueuePairTranslation.read(in, attributes);
-        int mask = in.getInt("attr_mask");
         // What the program posted before belongs to the state before.
         pair.noteSends();
         pair.takeReceives();
         pair.executeSends();
-        check(soft.modifyQueuePair(pair.softPair(), attributes.address(), mask));
+        MemorySegment attributes = Native.struct(scratch.address(), ibv_qp_attr.layout());
+        QueuePairTranslation.read(in, attributes);
+        int mask = in.getInt("attr_mask");
+        check(soft.modifyQueuePair(pair.softPair(), attributes.address(), card.softMask(mask)));
         pair.modified(attributes, mask);
     }
 

@@ -39,6 +39,7 @@ final class EfaCard implements Card {
     private static final int SUPPORTS_QUERY_DEVICE = 1;
     private static final int SUPPORTS_CREATE_AH = 2;
     private static final int HAS_RDMA_READ = 1;
+    private static final int HAS_RNR_RETRY = 1 << 1;
     private static final int HAS_CQ_WITH_SGID = 1 << 3;
 
     static final Layout CONTEXT = Layout.of("""
@@ -128,6 +129,12 @@ final class EfaCard implements Card {
         return rdma_h.IBV_QPT_UD();
     }
 
+    /** The retries are those of this card's queue pair. */
+    @Override
+    public int softMask(int mask) {
+        return mask & ~rdma_h.IBV_QP_RNR_RETRY();
+    }
+
     /** Keys have 24 bits, and are both local and remote. */
     @Override
     public int key(int handle, int softKey) {
@@ -153,7 +160,7 @@ final class EfaCard implements Card {
                 .set("max_sq_sge", MAX_SEGMENTS)
                 .set("max_rq_sge", MAX_SEGMENTS)
                 .set("max_rdma_size", MAX_READ)
-                .set("device_caps", HAS_RDMA_READ | HAS_CQ_WITH_SGID);
+                .set("device_caps", HAS_RDMA_READ | HAS_RNR_RETRY | HAS_CQ_WITH_SGID);
     }
 
     @Override

@@ -20,7 +20,8 @@ import org.rdmapanama.soft.memory.NativeBlock;
  * efa_io_rx_desc} of {@code efa_io_defs.h}.
  *
  * <p>What a real card does with a message whose receiver has no room for it, or a wrong Q_Key, is not documented: here the
- * receive stays posted, and a wrong Q_Key counts as a wrong number.
+ * receive stays posted, and a wrong Q_Key counts as a wrong number. Nor is how often a send without a receive is repeated if
+ * nobody says: here never. Each round of the card is a try, and the sends behind it wait.
  */
 final class EfaQueuePair implements CardQueuePair {
     static final Layout REQUEST = Layout.of("comp_mask:4 rq_ring_size:4 sq_ring_size:4 driver_qp_type:4");
@@ -49,6 +50,7 @@ final class EfaQueuePair implements CardQueuePair {
     private static final int FIRST = 1 << 30;
     private static final int LAST = 1 << 31;
     private static final int COUNTER = 0xffff;
+    private static final int RETRY_WITHOUT_END = 7;
 
     // Where the doorbells and the descriptors are in their pages.
     private static final int RECEIVE_DOORBELL = 64;
@@ -77,6 +79,12 @@ final class EfaQueuePair implements CardQueuePair {
 
     /** How many were executed. */
     private int executed;
+
+    /** How often a send is repeated for which there is no receive. */
+    private int retryLimit;
+
+    /** How often the current send was repeated. */
+    private int retries;
 
     /** How often the ring of sends came to its end; the lowest bit is in each descriptor. */
     private int phase;
@@ -143,6 +151,9 @@ final class EfaQueuePair implements CardQueuePair {
         if ((mask & rdma_h.IBV_QP_QKEY()) != 0) {
             key = ibv_qp_attr.qkey(attributes);
         }
+        if ((mask & rdma_h.IBV_QP_RNR_RETRY()) != 0) {
+            retryLimit = ibv_qp_attr.rnr_retry(attributes);
+        }
         if ((mask & rdma_h.IBV_QP_STATE()) == 0) {
             return;
         }
@@ -155,6 +166,8 @@ final class EfaQueuePair implements CardQueuePair {
             Memory.putInt(doorbells.address() + RECEIVE_DOORBELL, 0);
             announced = 0;
             executed = 0;
+            retryLimit = 0;
+            retries = 0;
             taken = 0;
             parts = new ArrayList<>();
             posted.clear();
@@ -212,7 +225,13 @@ final class EfaQueuePair implements CardQueuePair {
         boolean busy = false;
         while (executed != announced) {
             View send = SEND.at(sendRing.address() + DESCRIPTORS + (long) (executed & sends - 1) * SEND.size());
-            sendCompletions.sent(number, send.getInt("req_id"), execute(send));
+            EfaStatus status = execute(send);
+            if (status == EfaStatus.REMOTE_RNR && (retryLimit == RETRY_WITHOUT_END || retries < retryLimit)) {
+                retries++;
+                return busy;
+            }
+            retries = 0;
+            sendCompletions.sent(number, send.getInt("req_id"), status);
             executed = executed + 1 & COUNTER;
             if ((executed & sends - 1) == 0) {
                 phase++;

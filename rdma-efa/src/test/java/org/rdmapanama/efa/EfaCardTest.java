@@ -114,7 +114,9 @@ class EfaCardTest {
         assertEquals(2048, attributes.maxSendWorkRequests());
         assertEquals(2048, attributes.maxReceiveWorkRequests());
         assertEquals(1 << 30, attributes.maxRdmaBytes());
-        assertEquals(Set.of(EfaCapability.RDMA_READ, EfaCapability.CQ_WITH_SGID), attributes.capabilities());
+        assertEquals(
+                Set.of(EfaCapability.RDMA_READ, EfaCapability.RNR_RETRY, EfaCapability.CQ_WITH_SGID),
+                attributes.capabilities());
         assertEquals(NodeType.UNSPECIFIED, context.nodeType());
     }
 
@@ -325,6 +327,33 @@ class EfaCardTest {
         sender.post(sender.request(7, 0, 8).send().to(peer, number, KEY));
         assertFailed(7, CompletionStatus.RNR_RETRY_EXC_ERR, 10, sender.await());
         assertEquals(List.of(), receiver.poll());
+    }
+
+    @Test
+    void shouldRepeatASendUntilThereIsAReceive() {
+        Side receiver = side();
+        Side sender = side();
+        int number = receiver.queuePair.number();
+        SendWorkRequest send = sender.request(1, 0, 8).send().to(handleFor(receiver), number, KEY);
+        // Without end, and a number of times.
+        for (int limit : new int[] {7, 3}) {
+            sender.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+            sender.queuePair.initialize();
+            sender.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+            sender.queuePair.modify(new QueuePairAttributes()
+                    .state(QueuePairState.RTS)
+                    .sendPsn(0)
+                    .rnrRetry(limit));
+            sender.post(send);
+            if (limit == 7) {
+                assertEquals(List.of(), sender.poll());
+                receiver.postReceive(2, 0, 8);
+                assertEquals(CompletionStatus.SUCCESS, sender.await().status());
+                assertEquals(2, receiver.await().id());
+            } else {
+                assertFailed(1, CompletionStatus.RNR_RETRY_EXC_ERR, 10, sender.await());
+            }
+        }
     }
 
     private static void assertFailed(long id, CompletionStatus status, int vendorError, Completion completion) {

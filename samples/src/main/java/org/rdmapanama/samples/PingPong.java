@@ -35,6 +35,11 @@ final class PingPong {
     /** Number of empty polls between two looks at the clock, which cost as much as a poll. */
     private static final int POLLS_PER_LOOK = 256;
 
+    private final Transport transport;
+
+    /** Null unless this is the transport. */
+    private final Srd srd;
+
     private final ProtectionDomain protectionDomain;
     private final boolean sleeps;
     private final CompletionQueue queue;
@@ -56,6 +61,7 @@ final class PingPong {
 
     /** Creates everything but the connection. */
     PingPong(VerbsArena arena, Context context, Transport transport, Settings settings) {
+        this.transport = transport;
         warmUp = settings.warmUp();
         iterations = Math.addExact(warmUp, settings.iterations());
         receiveDepth = settings.receiveDepth();
@@ -70,9 +76,13 @@ final class PingPong {
 
         sleeps = settings.events();
         queue = context.createCompletionQueue(receiveDepth + 1, sleeps ? context.createCompletionChannel() : null, 0);
-        queuePair = protectionDomain.createQueuePair(new QueuePairOptions(transport.type, queue)
+        QueuePairOptions options = new QueuePairOptions(transport.type, queue)
                 .maxSendWorkRequests(1)
-                .maxReceiveWorkRequests(receiveDepth));
+                .maxReceiveWorkRequests(receiveDepth);
+        srd = transport == Transport.srd ? Srd.of(context) : null;
+        queuePair = srd == null
+                ? protectionDomain.createQueuePair(options)
+                : srd.createQueuePair(protectionDomain, options);
 
         receive = ReceiveWorkRequest.allocate(arena, 1).id(RECEIVE_ID).add(region, 0, header + size);
         send = SendWorkRequest.allocate(arena, 1)
@@ -104,8 +114,12 @@ final class PingPong {
     /** Connects to the peer. From here on there is a receive for each of its messages. */
     void connect(Endpoint remote) {
         remoteGid = remote.gid();
-        if (queuePair.type() == QueuePairType.UD) {
-            queuePair.activate();
+        if (transport == Transport.ud || srd != null) {
+            if (srd == null) {
+                queuePair.activate();
+            } else {
+                srd.activate(queuePair);
+            }
             send.to(protectionDomain.createAddressHandle(queuePair.pathTo(remote)), remote.queuePairNumber(), QKEY);
         } else {
             queuePair.connect(remote);
@@ -209,7 +223,7 @@ final class PingPong {
     }
 
     private Failure silence() {
-        String why = queuePair.type() == QueuePairType.RC
+        String why = queuePair.type() == QueuePairType.RC || srd != null
                 ? "the peer is gone or does not respond"
                 : "the peer is gone, or a message was lost, which " + queuePair.type() + " does not recover";
         return new Failure("nothing arrived for " + limit.toSeconds() + " s, after " + received + " of "

@@ -42,11 +42,12 @@ final class PingPongCommand implements Callable<Integer> {
 
     @Option(
             names = {"-t", "--transport"},
-            paramLabel = "rc|uc|ud|tcp",
+            paramLabel = "rc|uc|ud|srd|tcp",
             defaultValue = "rc",
             description =
-                    "Reliable or unreliable connection, or unreliable datagrams; or TCP with a blocking socket and"
-                            + " no RDMA device, to compare (${DEFAULT-VALUE}).")
+                    "Reliable or unreliable connection, unreliable datagrams, or SRD, the reliable datagrams of EFA"
+                            + " devices; or TCP with a blocking socket and no RDMA device, to compare"
+                            + " (${DEFAULT-VALUE}).")
     private Transport transport;
 
     @Option(

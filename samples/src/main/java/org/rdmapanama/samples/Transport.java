@@ -8,6 +8,9 @@ enum Transport {
     uc(QueuePairType.UC, 4096),
     ud(QueuePairType.UD, 1024),
 
+    /** Scalable reliable datagrams of EFA. */
+    srd(QueuePairType.DRIVER, 4096),
+
     /** A blocking socket, to compare with. */
     tcp(null, 4096);
 

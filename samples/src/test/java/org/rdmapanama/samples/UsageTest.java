@@ -23,7 +23,7 @@ class UsageTest {
             device-info --colour                      | Unknown option: '--colour'
             device-info -i 0                          | --device-port must be between 1 and 255, not 0
             device-info -i                            | Missing required parameter for option
-            pingpong -t sctp                          | --transport must be rc, uc, ud or tcp, not 'sctp'
+            pingpong -t sctp                          | --transport must be rc, uc, ud, srd or tcp, not 'sctp'
             pingpong -s 12parsec                      | --size: '12parsec' is not a size; write 4096, 64KiB
             pingpong -n 0                             | --iters must be between 1 and
             pingpong --warmup -1                      | --warmup must be between 0 and
@@ -57,7 +57,7 @@ class UsageTest {
             perf atomic-bw -c UD h                    | UD does not support ATOMIC
             perf write-lat -c UD h                    | UD does not support WRITE
             perf write-bw -c UD h                     | UD does not support WRITE: it supports send-lat and send-bw
-            perf send-lat -c XRC h                    | --connection must be RC, UC or UD, not 'XRC'
+            perf send-lat -c XRC h                    | --connection must be RC, UC, UD or SRD, not 'XRC'
             perf write-lat -e h                       | for which there is no event: leave out --events
             perf read-lat -I 16 h                     | --inline is for send and write
             perf atomic-bw -I 16 h                    | --inline is for send and write

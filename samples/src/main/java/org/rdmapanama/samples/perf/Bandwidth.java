@@ -2,7 +2,6 @@ package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
 import java.util.Arrays;
-import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 
 /**
@@ -36,10 +35,9 @@ final class Bandwidth {
     private final int list;
     private final int moderation;
 
-    // One element per queue pair. With post lists, silent[i] is the first of a list that contains the signaled ones,
-    // too.
-    private final SendWorkRequest[] silent;
-    private final SendWorkRequest[] signaled;
+    // One element per queue pair. With post lists, silent[i] is a list that contains the signaled ones, too.
+    private final Message[] silent;
+    private final Message[] signaled;
     private final long[] sent;
     private final long[] completed;
     private final long[] limit;
@@ -79,8 +77,8 @@ final class Bandwidth {
         moderation = settings.all() && list == 1
                 ? Math.clamp(MAX_SILENT_BYTES / size, 1, settings.moderation())
                 : settings.moderation();
-        silent = new SendWorkRequest[count];
-        signaled = new SendWorkRequest[count];
+        silent = new Message[count];
+        signaled = new Message[count];
         sent = new long[count];
         completed = new long[count];
         limit = new long[count];
@@ -91,23 +89,12 @@ final class Bandwidth {
         completedAt = peak ? new long[(int) all] : null;
         for (int i = 0; source && i < count; i++) {
             if (list == 1) {
-                silent[i] = side.request(i, size);
-                signaled[i] = side.request(i, size).signaled(true);
+                silent[i] = side.message(i, size, false);
+                signaled[i] = side.message(i, size, true);
             } else {
-                silent[i] = list(i, size);
+                silent[i] = side.list(i, size, list, moderation, id(i, moderation));
             }
         }
-    }
-
-    /** Creates a post list, the last work request of which is signaled. */
-    private SendWorkRequest list(int queuePair, long size) {
-        SendWorkRequest following = null;
-        for (int i = list; i > 0; i--) {
-            SendWorkRequest each =
-                    side.request(queuePair, size).signaled(i % moderation == 0).id(id(queuePair, moderation));
-            following = following == null ? each : each.next(following);
-        }
-        return following;
     }
 
     /** Returns the identifier of a work request whose completion covers the given number of messages. */
@@ -222,7 +209,7 @@ final class Bandwidth {
             if (postedAt != null && allSent < postedAt.length) {
                 postedAt[(int) allSent] = now;
             }
-            side.post(index, next(index));
+            post(index);
             sent[index] += list;
             allSent += list;
         }
@@ -236,16 +223,18 @@ final class Bandwidth {
         return duration != Long.MAX_VALUE && ++sinceLook % MESSAGES_PER_LOOK == 0;
     }
 
-    private SendWorkRequest next(int index) {
+    private void post(int index) {
         if (list > 1) {
-            return silent[index];
+            silent[index].post(id(index, moderation));
+            return;
         }
         int covered = ++sinceSignal[index];
         if (covered < moderation && sent[index] + 1 < limit[index]) {
-            return silent[index];
+            silent[index].post(index);
+            return;
         }
         sinceSignal[index] = 0;
-        return signaled[index].id(id(index, covered));
+        signaled[index].post(id(index, covered));
     }
 
     /** Returns when a message of a queue pair is due: the rate is that of all queue pairs together. */

@@ -1,20 +1,19 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
-import org.rdmapanama.SendWorkRequest;
 
 /** Measures a READ or an atomic, which the responder's device answers. */
 final class RoundTripLatency extends LatencyLoop {
-    private final SendWorkRequest request;
+    private final Message message;
 
     RoundTripLatency(TestSide side, TestSettings settings, Watch watch, long size) {
         super(side, settings, watch);
-        request = side.request(0, size).signaled(true);
+        message = side.message(0, size, true);
     }
 
     @Override
     void ping(long turn) throws IOException, InterruptedException {
-        side.post(0, request);
+        message.post(0);
         side.await(side.sendQueue, watch, false);
     }
 

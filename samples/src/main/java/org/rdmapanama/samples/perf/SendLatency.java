@@ -1,16 +1,15 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
-import org.rdmapanama.SendWorkRequest;
 
 /** Measures a message by SEND, and one back. */
 final class SendLatency extends LatencyLoop {
-    private final SendWorkRequest request;
+    private final Message message;
     private boolean owed;
 
     SendLatency(TestSide side, TestSettings settings, Watch watch, long size) {
         super(side, settings, watch);
-        request = side.request(0, size).signaled(true);
+        message = side.message(0, size, true);
     }
 
     @Override
@@ -35,7 +34,7 @@ final class SendLatency extends LatencyLoop {
 
     /** Posts the next receive while the message is on its way. */
     private void send() throws IOException, InterruptedException {
-        side.post(0, request);
+        message.post(0);
         repay();
         side.await(side.sendQueue, watch, false);
     }

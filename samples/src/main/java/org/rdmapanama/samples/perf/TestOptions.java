@@ -8,6 +8,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.LinkOptions;
+import org.rdmapanama.samples.Srd;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -30,28 +31,32 @@ final class TestOptions {
     private static final int INLINE_WRITE = 220;
     private static final int INLINE_SEND = 236;
     private static final int INLINE_DATAGRAM = 188;
+    private static final int INLINE_SRD = 32;
 
     @Parameters(arity = "0..1", paramLabel = "HOST", description = "Host on which 'rdma perf server' runs.")
     private String host;
 
     @Option(
             names = {"-c", "--connection"},
-            paramLabel = "RC|UC|UD",
+            paramLabel = "RC|UC|UD|SRD",
             defaultValue = "RC",
-            description = "Reliable or unreliable connection, or unreliable datagrams (${DEFAULT-VALUE}).")
+            description =
+                    "Reliable or unreliable connection, unreliable datagrams, or SRD, the reliable datagrams of EFA"
+                            + " devices (${DEFAULT-VALUE}).")
     private Connection connection;
 
     @Option(
             names = {"-s", "--size"},
             paramLabel = "SIZE",
             description =
-                    "Size of a message, such as 4096 or 64KiB (latency: 2; bandwidth: 64KiB, UD: the MTU; atomics: 8).")
+                    "Size of a message, such as 4096 or 64KiB (latency: 2; bandwidth: 64KiB, UD and sends over SRD: the MTU; atomics: 8).")
     private ByteSize size;
 
     @Option(
             names = {"-a", "--all"},
             description =
-                    "Measure all powers of two from 2 bytes to 8 MiB, for UD up to the MTU; or up to --size if given.")
+                    "Measure all powers of two from 2 bytes to 8 MiB, for UD and sends over SRD up to the MTU; or up to --size"
+                            + " if given.")
     private boolean all;
 
     @Option(
@@ -106,15 +111,15 @@ final class TestOptions {
             paramLabel = "N",
             description =
                     "Request a completion for one of every N messages; for bandwidth (100, but at least one per 64 MiB;"
-                            + " with a post list, its length; 1 with --rate, and above 8 KiB unless with --all,"
-                            + " --events or UD).")
+                            + " with a post list, its length; 1 with --rate and over SRD, and above 8 KiB unless"
+                            + " with --all, --events or UD).")
     private Integer moderation;
 
     @Option(
             names = {"-I", "--inline"},
             paramLabel = "BYTES",
             description =
-                    "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188, or"
+                    "Copy messages up to this size when they are posted (write-lat: 220, send-lat: 236, UD: 188, SRD: 32, or"
                             + " less if the device supports less; bandwidth: 0).")
     private Integer inline;
 
@@ -182,7 +187,8 @@ final class TestOptions {
         link.check();
         checkGiven(kind, link);
         // Checks what can be checked without the device; sizes may still be missing.
-        complain(settings(kind, connection == Connection.UD ? LARGEST_MTU : TestSettings.MAX_OF_ALL, 1), link);
+        boolean packets = connection.isLimitedToPackets(kind.operation);
+        complain(settings(kind, packets ? LARGEST_MTU : TestSettings.MAX_OF_ALL, 1), link);
         if (host == null) {
             throw link.wrong("give HOST, where 'rdma perf server' runs");
         }
@@ -193,17 +199,9 @@ final class TestOptions {
             int portMtu = Math.min(
                     mtu == null ? Integer.MAX_VALUE : mtu,
                     context.queryPort(link.devicePort()).activeMtu().bytes());
-            TestSettings settings =
-                    settings(kind, connection == Connection.UD ? portMtu : TestSettings.MAX_OF_ALL, portMtu);
+            TestSettings settings = settings(kind, packets ? portMtu : TestSettings.MAX_OF_ALL, portMtu);
             complain(settings, link);
-            long largest = connection == Connection.UD
-                    ? portMtu
-                    : context.queryPort(link.devicePort()).maxMessageSize();
-            if (settings.size() > largest) {
-                throw link.wrong("--size must be between 1 byte and " + ByteSize.format(largest) + ", "
-                        + (connection == Connection.UD ? "the MTU" : "the port's largest message") + ", not "
-                        + ByteSize.format(settings.size()));
-            }
+            checkSize(context, kind.operation, settings.size(), portMtu, link);
             String device = link.device().name();
             List<Result> results = new PerfClient(link, host)
                     .run(arena, context, settings, () -> report.begin(settings, device), report::add);
@@ -212,6 +210,26 @@ final class TestOptions {
                 Plot.draw(plot, settings, results);
             }
             return results;
+        }
+    }
+
+    private void checkSize(Context context, Operation operation, long bytes, int portMtu, LinkOptions link) {
+        long largest = context.queryPort(link.devicePort()).maxMessageSize();
+        String name = "the port's largest message";
+        if (connection == Connection.UD) {
+            largest = portMtu;
+            name = "the MTU";
+        } else if (connection == Connection.SRD) {
+            long rdma = Srd.of(context).maxRdmaBytes();
+            // Without RDMA there is a better message later.
+            if (operation.isOneSided() && rdma > 0) {
+                largest = rdma;
+                name = "the device's largest RDMA read or write";
+            }
+        }
+        if (bytes > largest) {
+            throw link.wrong("--size must be between 1 byte and " + ByteSize.format(largest) + ", " + name + ", not "
+                    + ByteSize.format(bytes));
         }
     }
 
@@ -265,7 +283,9 @@ final class TestOptions {
                         ? TestSettings.ATOMIC_SIZE
                         : all
                                 ? maxOfAll
-                                : latency ? LATENCY_SIZE : connection == Connection.UD ? portMtu : BANDWIDTH_SIZE;
+                                : latency
+                                        ? LATENCY_SIZE
+                                        : connection.isLimitedToPackets(kind.operation) ? portMtu : BANDWIDTH_SIZE;
         long count =
                 iterations != null ? iterations : kind == TestKind.WRITE_BW ? WRITE_BANDWIDTH_ITERATIONS : ITERATIONS;
         if (iterations == null && postList > 1) {
@@ -297,7 +317,7 @@ final class TestOptions {
 
     private int moderation(long bytes, int depth) {
         boolean large = bytes > MAX_MODERATED && connection != Connection.UD && !all && !events;
-        if (rate != null || (large && postList == 1)) {
+        if (connection == Connection.SRD || rate != null || (large && postList == 1)) {
             return 1;
         }
         if (postList > 1) {
@@ -310,8 +330,13 @@ final class TestOptions {
 
     private int inlineOf(Operation operation) {
         return switch (operation) {
-            case WRITE -> INLINE_WRITE;
-            case SEND -> connection == Connection.UD ? INLINE_DATAGRAM : INLINE_SEND;
+            case WRITE -> connection == Connection.SRD ? 0 : INLINE_WRITE;
+            case SEND ->
+                switch (connection) {
+                    case RC, UC -> INLINE_SEND;
+                    case UD -> INLINE_DATAGRAM;
+                    case SRD -> INLINE_SRD;
+                };
             case READ, ATOMIC -> 0;
         };
     }

@@ -138,10 +138,7 @@ record TestSettings(
         Operation operation = kind.operation;
         String test = kind.label();
         if (!connection.carries(operation)) {
-            return connection + " does not support " + operation + ": "
-                    + (connection == Connection.UD
-                            ? "it supports send-lat and send-bw"
-                            : "it supports send and write; give -c RC");
+            return connection + " does not support " + operation + ": " + connection.carried();
         }
         if (size < 1 || size > MAX_SIZE) {
             return "--size must be between 1 byte and " + ByteSize.format(MAX_SIZE) + ", not " + ByteSize.format(size);
@@ -158,12 +155,29 @@ record TestSettings(
         if (kind == TestKind.WRITE_LAT && events) {
             return "write-lat polls the last byte of its memory, for which there is no event: leave out --events";
         }
+        if (connection == Connection.SRD && srdProblem() != null) {
+            return srdProblem();
+        }
         String problem = kind.latency ? latencyProblem(test) : bandwidthProblem();
         if (problem == null && memory() > MAX_MEMORY) {
             problem = queuePairs + " queue pairs and " + ByteSize.format(size) + " need " + ByteSize.format(memory())
                     + " of memory, but the limit is " + ByteSize.format(MAX_MEMORY) + ": reduce --qps or --size";
         }
         return problem == null ? rangeProblem() : problem;
+    }
+
+    private String srdProblem() {
+        if (kind == TestKind.WRITE_LAT) {
+            return "write-lat polls the last byte of its memory, which SRD may write before the others: use write-bw or"
+                    + " send-lat";
+        }
+        if (inline > 0 && kind.operation != Operation.SEND) {
+            return "--inline is for send over SRD";
+        }
+        if (moderation > 1) {
+            return "--cq-mod is not for SRD: each of its messages has a completion";
+        }
+        return outstanding > 0 ? "--outs is not for SRD, which has no such limit" : null;
     }
 
     private String latencyProblem(String test) {

@@ -12,6 +12,7 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.Device;
+import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -27,8 +28,10 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.RemoteMemory;
+import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.samples.Checksum;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.Srd;
 import org.rdmapanama.samples.TestPattern;
 
 /**
@@ -53,6 +56,10 @@ final class TestSide {
     final CompletionQueue sendQueue;
     final CompletionQueue receiveQueue;
     final QueuePair[] queuePairs;
+
+    /** Null unless this is the transport. */
+    private final Srd srd;
+
     final WorkCompletions completions;
 
     private final ConnectOptions how;
@@ -84,16 +91,37 @@ final class TestSide {
         QueuePairOptions options = new QueuePairOptions(settings.connection().type, sendQueue, receiveQueue)
                 .maxSendWorkRequests(settings.txDepth())
                 .maxReceiveWorkRequests(receiving ? settings.rxDepth() : 1);
+        srd = settings.connection() == Connection.SRD ? Srd.of(context) : null;
+        if (isCalled()) {
+            SendOperation operation =
+                    settings.kind().operation == Operation.READ ? SendOperation.RDMA_READ : SendOperation.RDMA_WRITE;
+            srd.require(operation);
+            options.sendOperations(operation);
+        }
         for (int i = 0; i < count; i++) {
             queuePairs[i] = createQueuePair(options);
         }
-        region = protectionDomain.register(
-                arena.allocate(settings.memory(), PAGE),
-                AccessFlag.LOCAL_WRITE,
-                AccessFlag.REMOTE_WRITE,
-                AccessFlag.REMOTE_READ,
-                AccessFlag.REMOTE_ATOMIC);
+        region = protectionDomain.register(arena.allocate(settings.memory(), PAGE), access());
         completions = new WorkCompletions(arena, BATCH);
+    }
+
+    /** Whether the work requests are posted call by call. */
+    private boolean isCalled() {
+        return srd != null && settings.kind().operation.isOneSided();
+    }
+
+    /** EFA refuses what it cannot do. */
+    private AccessFlag[] access() {
+        if (srd == null) {
+            return new AccessFlag[] {
+                AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC
+            };
+        }
+        return switch (settings.kind().operation) {
+            case WRITE -> new AccessFlag[] {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE};
+            case READ -> new AccessFlag[] {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ};
+            case SEND, ATOMIC -> new AccessFlag[] {AccessFlag.LOCAL_WRITE};
+        };
     }
 
     /** Finds the inline size by trial: it differs between devices, and they do not report it. */
@@ -101,7 +129,12 @@ final class TestSide {
         int inline = settings.inline();
         while (true) {
             try {
-                return protectionDomain.createQueuePair(options.maxInlineData(inline));
+                options.maxInlineData(inline);
+                return srd == null
+                        ? protectionDomain.createQueuePair(options)
+                        : isCalled()
+                                ? srd.createExtendedQueuePair(protectionDomain, options)
+                                : srd.createQueuePair(protectionDomain, options);
             } catch (VerbsException e) {
                 if (!settings.lessInline() || inline == 0 || e.errno() != EINVAL) {
                     throw e;
@@ -130,7 +163,8 @@ final class TestSide {
             bytes += Short.BYTES + lines[i].length;
         }
         ByteBuffer place = ByteBuffer.allocate(bytes);
-        region.remote().writeTo(place);
+        // Not region.remote(), which refuses a region that peers only send to.
+        new RemoteMemory(region.address(), region.rkey(), settings.memory()).writeTo(place);
         for (byte[] line : lines) {
             place.putShort((short) line.length).put(line);
         }
@@ -169,8 +203,12 @@ final class TestSide {
     /** Connects to the peer, whose address must be known by now. */
     void connect() {
         for (int i = 0; i < queuePairs.length; i++) {
-            if (settings.connection() == Connection.UD) {
-                queuePairs[i].activate();
+            if (sendsDatagrams()) {
+                if (srd == null) {
+                    queuePairs[i].activate();
+                } else {
+                    srd.activate(queuePairs[i]);
+                }
                 ways[i] = protectionDomain.createAddressHandle(queuePairs[i].pathTo(peers[i]));
             } else {
                 queuePairs[i].connect(peers[i]);
@@ -179,6 +217,10 @@ final class TestSide {
         if (settings.kind().operation == Operation.SEND) {
             postReceives();
         }
+    }
+
+    private boolean sendsDatagrams() {
+        return settings.connection() == Connection.UD || srd != null;
     }
 
     /** Returns the GID of the peer, once connected. */
@@ -235,8 +277,48 @@ final class TestSide {
         return size * 31 + queuePair * 2L + (client ? 1 : 0);
     }
 
+    /** Creates a message of this test for one queue pair. */
+    Message message(int queuePair, long size, boolean signaled) {
+        return isCalled()
+                ? called(queuePair, size, 1)
+                : new RequestMessage(
+                        queuePairs[queuePair], request(queuePair, size).signaled(signaled));
+    }
+
+    /**
+     * Creates a list of messages of this test for one queue pair.
+     *
+     * @param length how many there are
+     * @param moderation one of this number is signaled; so is the last one if the length is a multiple of it
+     * @param id the identifier with which it will be posted
+     */
+    Message list(int queuePair, long size, int length, int moderation, long id) {
+        if (isCalled()) {
+            return called(queuePair, size, length);
+        }
+        SendWorkRequest following = null;
+        for (int i = length; i > 0; i--) {
+            SendWorkRequest each =
+                    request(queuePair, size).signaled(i % moderation == 0).id(id);
+            following = following == null ? each : each.next(following);
+        }
+        return new RequestMessage(queuePairs[queuePair], following);
+    }
+
+    private Message called(int queuePair, long size, int length) {
+        boolean reads = settings.kind().operation == Operation.READ;
+        return new SrdMessage(
+                (ExtendedQueuePair) queuePairs[queuePair],
+                new SrdMessage.Peer(ways[queuePair], peers[queuePair].queuePairNumber(), QKEY),
+                settings.kind().operation,
+                remote.slice(reads ? offset(queuePair) : incomingOffset(queuePair), size),
+                region,
+                reads ? incomingOffset(queuePair) : offset(queuePair),
+                length);
+    }
+
     /** Creates a work request of this test for one queue pair, not signaled. */
-    SendWorkRequest request(int queuePair, long size) {
+    private SendWorkRequest request(int queuePair, long size) {
         SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
         RemoteMemory outgoing = remote.slice(offset(queuePair), size);
         RemoteMemory incoming = remote.slice(incomingOffset(queuePair), size);
@@ -251,7 +333,7 @@ final class TestSide {
                                 : request.compareAndSwap(incoming, 0, 0))
                         .add(region, offset(queuePair), size);
         }
-        if (settings.connection() == Connection.UD) {
+        if (sendsDatagrams()) {
             request.to(ways[queuePair], peers[queuePair].queuePairNumber(), QKEY);
         }
         return request.inline(inline).id(queuePair);
@@ -305,11 +387,6 @@ final class TestSide {
                 told = true;
             }
         }
-    }
-
-    /** Posts a work request, or a list of them. */
-    void post(int queuePair, SendWorkRequest request) {
-        queuePairs[queuePair].postSend(request);
     }
 
     /** Throws an exception if one of the completions failed. */

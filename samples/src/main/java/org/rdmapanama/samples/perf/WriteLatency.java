@@ -3,11 +3,10 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import org.rdmapanama.SendWorkRequest;
 
 /** Measures a message by RDMA WRITE, and one back: each side polls the last byte of its memory. */
 final class WriteLatency extends LatencyLoop {
-    private final SendWorkRequest request;
+    private final Message message;
 
     // Buffers, because a compiler that inlines little reads a byte of a buffer several times faster.
     private final ByteBuffer sent;
@@ -15,7 +14,7 @@ final class WriteLatency extends LatencyLoop {
 
     WriteLatency(TestSide side, TestSettings settings, Watch watch, long size) {
         super(side, settings, watch);
-        request = side.request(0, size).signaled(true);
+        message = side.message(0, size, true);
         sent = side.outgoing(0, size).asSlice(size - 1).asByteBuffer();
         arriving = side.incoming(0, size).asSlice(size - 1).asByteBuffer();
     }
@@ -37,7 +36,7 @@ final class WriteLatency extends LatencyLoop {
 
     private void write(long turn) throws IOException, InterruptedException {
         sent.put(0, stamp(turn));
-        side.post(0, request);
+        message.post(0);
         side.await(side.sendQueue, watch, false);
     }
 

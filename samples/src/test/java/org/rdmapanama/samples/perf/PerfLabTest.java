@@ -146,6 +146,21 @@ class PerfLabTest {
         }
     }
 
+    @Test
+    void shouldSayThatTheDeviceHasNoSrd() throws Exception {
+        Run run = start("send-bw", port, "-c", "SRD");
+        assertEquals(1, run.join(), run::toString);
+        assertTrue(run.err().contains(Lab.SECOND_DEVICE + " has no SRD, which is the transport of EFA"), run::toString);
+        // The server, too, if the client has such a device.
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, Lab.FIRST_DEVICE);
+            TestSettings settings = TestSettingsTest.settings(TestKind.SEND_LAT, Connection.SRD, 64, false, 0);
+            Failure failure =
+                    assertThrows(Failure.class, () -> new TestSide(arena, context, settings, new ConnectOptions()));
+            assertTrue(failure.getMessage().contains("has no SRD"), failure::getMessage);
+        }
+    }
+
     private static void makesNoSense(TestSide side, String why, byte[] place) {
         Failure failure = assertThrows(Failure.class, () -> side.meet(ByteBuffer.wrap(place)));
         assertTrue(failure.getMessage().contains(why), failure::getMessage);

@@ -17,10 +17,14 @@ import org.rdmapanama.samples.Failure;
 class TestSettingsTest {
     /** Returns the default settings of a test, apart from the arguments. */
     static TestSettings settings(TestKind kind, long size, boolean all, int rate) {
+        return settings(kind, Connection.RC, size, all, rate);
+    }
+
+    static TestSettings settings(TestKind kind, Connection connection, long size, boolean all, int rate) {
         boolean latency = kind.latency;
         return new TestSettings(
                 kind,
-                Connection.RC,
+                connection,
                 kind.operation == Operation.ATOMIC ? 8 : size,
                 all,
                 100,
@@ -69,6 +73,21 @@ class TestSettingsTest {
         assertTrue(negative.problem().startsWith("--size must be between"), negative.problem());
         TestSettings fast = settings(TestKind.WRITE_BW, 8, false, -3);
         assertTrue(fast.problem().startsWith("--rate must be between"), fast.problem());
+    }
+
+    @Test
+    void shouldSayWhatSrdCannotDo() {
+        assertNull(settings(TestKind.SEND_LAT, Connection.SRD, 64, false, 0).problem());
+        assertNull(settings(TestKind.READ_LAT, Connection.SRD, 64, false, 0).problem());
+        for (Object[] each : new Object[][] {
+            {TestKind.ATOMIC_BW, "SRD does not support ATOMIC: it supports send, write and read"},
+            {TestKind.WRITE_LAT, "write-lat polls the last byte of its memory, which SRD may write before the others"},
+            {TestKind.SEND_BW, "--cq-mod is not for SRD: each of its messages has a completion"}
+        }) {
+            String problem =
+                    settings((TestKind) each[0], Connection.SRD, 64, false, 0).problem();
+            assertTrue(problem.startsWith((String) each[1]), problem);
+        }
     }
 
     @Test
