@@ -18,8 +18,20 @@ interface CardQueuePair {
     /** Executes the sends that were noted. Returns whether there was anything. */
     boolean executeSends();
 
+    /**
+     * Has the card fail the next send or receive that it takes, and the pair with it.
+     *
+     * @param receive whether it is a receive
+     */
+    default void inject(boolean receive, InjectedError error) {
+        throw new UnsupportedOperationException("this card injects no errors");
+    }
+
     /** Frees what the card has for the pair, which was destroyed. */
     void close();
+
+    /** Whether its sends or receives complete in a queue. */
+    boolean completesIn(CardCompletionQueue queue);
 
     /** Returns the soft0 queue pair. */
     long softPair();

@@ -90,6 +90,23 @@ public final class Cards {
         THREAD.pause(on);
     }
 
+    /**
+     * Has a ConnectX card fail the next send or receive that it takes of a queue pair, as hardware that finds an error. The
+     * queue pair then is in state ERR.
+     *
+     * @param queuePairNumber the number of the queue pair
+     * @param receive whether it is a receive of its own receive queue, and not a send
+     * @param syndrome the code of the error, {@code MLX5_CQE_SYNDROME_...}, from 0 to 255
+     * @param vendorError the second code of the hardware, from 0 to 255
+     * @throws IllegalArgumentException if no card has such a queue pair
+     */
+    public static void failNext(int queuePairNumber, boolean receive, int syndrome, int vendorError) {
+        InjectedError error = new InjectedError(syndrome, vendorError);
+        if (FILES.values().stream().noneMatch(file -> file.inject(queuePairNumber, receive, error))) {
+            throw new IllegalArgumentException("no card has a queue pair with the number " + queuePairNumber);
+        }
+    }
+
     private static ProviderContext openSoft() {
         return SOFT.open(SOFT.devices().getFirst());
     }

@@ -35,6 +35,9 @@ import org.rdmapanama.soft.memory.NativeBlock;
  * round on the {@link CardThread}.
  */
 final class DeviceFile {
+    /** At least so many entries has a completion queue of soft0: it is the card's that overruns. */
+    private static final int SOFT_ENTRIES = 1 << 12;
+
     /** Room for any structure of verbs.h. */
     private static final int SCRATCH_BYTES = 1024;
 
@@ -305,9 +308,30 @@ final class DeviceFile {
         soft.modifyQueuePair(softPair, attributes.address(), rdma_h.IBV_QP_STATE());
     }
 
-    /** Tells the program of an asynchronous event of a completion queue. */
-    void completionQueueFailed(long handle) {
-        asyncEvents.asynchronous(rdma_h.IBV_EVENT_CQ_ERR(), handle);
+    /** Has the card fail the next send or receive of a queue pair. Returns false if it is not of this file. */
+    boolean inject(int number, boolean receive, InjectedError error) {
+        lock.lock();
+        try {
+            CardQueuePair pair = pair(number);
+            if (pair == null) {
+                return false;
+            }
+            pair.inject(receive, error);
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A completion queue has overrun: its queue pairs fail with it, and the program is told of all. */
+    void completionQueueFailed(CardCompletionQueue queue) {
+        asyncEvents.asynchronous(rdma_h.IBV_EVENT_CQ_ERR(), queue.handle());
+        for (CardQueuePair pair : pairs.all()) {
+            if (pair.completesIn(queue)) {
+                fail(pair.softPair());
+                asyncEvents.asynchronous(rdma_h.IBV_EVENT_QP_FATAL(), userHandles.get(pair.softPair()));
+            }
+        }
     }
 
     // The device and its port.
@@ -447,7 +471,7 @@ final class DeviceFile {
     private void createCompletionQueue(View in, long driverIn, View out, long driverOut) throws CommandException {
         CardEvents channel = channelOf(in.getInt("comp_channel"));
         int entries = in.getInt("cqe");
-        long soft0 = check(soft.createCompletionQueue(entries, 0, softChannel, 0));
+        long soft0 = check(soft.createCompletionQueue(Math.max(entries, SOFT_ENTRIES), 0, softChannel, 0));
         int number = Memory.getInt(soft0 + ibv_cq.handle$offset());
         CardCompletionQueue queue = card.createCompletionQueue(
                 this,
@@ -459,7 +483,7 @@ final class DeviceFile {
     private void resize(View in) throws CommandException {
         CardCompletionQueue queue = completionQueues.get(in.get("cq_handle"));
         int entries = in.getInt("cqe");
-        check(soft.resizeCompletionQueue(queue.softQueue(), entries));
+        check(soft.resizeCompletionQueue(queue.softQueue(), Math.max(entries, SOFT_ENTRIES)));
         long capacity = check(queue.resize(entries, in.end()));
         Uverbs.RESIZE_CQ_OUT.at(in.get("response")).set("cqe", capacity);
     }

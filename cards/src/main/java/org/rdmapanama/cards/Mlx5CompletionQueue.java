@@ -133,9 +133,8 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
         int room = failed ? BATCH : Math.min(BATCH, capacity - (produced - consumed() & INDEX_MASK));
         int count = file.soft().pollCompletionQueue(softQueue, Math.max(1, room), completions.address());
         for (int i = 0; i < count; i++) {
-            if (room == 0 && !failed) {
-                failed = true;
-                file.completionQueueFailed(handle);
+            if (room == 0) {
+                overrun();
             }
             if (!failed) {
                 write(completions.address() + i * ibv_wc.sizeof());
@@ -168,6 +167,43 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
         return true;
     }
 
+    private boolean isFull() {
+        return (produced - consumed() & INDEX_MASK) >= capacity;
+    }
+
+    /** From here on nothing is written. */
+    private void overrun() {
+        if (!failed) {
+            failed = true;
+            file.completionQueueFailed(this);
+        }
+    }
+
+    /** Writes a completion with an error that soft0 does not know. */
+    void fail(CardQueuePair pair, long id, InjectedError error) {
+        if (isFull()) {
+            overrun();
+        }
+        if (failed) {
+            return;
+        }
+        long entry = begin(pair, id);
+        Memory.putByte(entry + SYNDROME, (byte) error.syndrome());
+        Memory.putByte(entry + VENDOR_ERROR, (byte) error.vendorError());
+        write((WorkId.isReceive(id) ? RESPONDER_ERROR : REQUESTER_ERROR) << 4);
+        solicited = produced;
+    }
+
+    /** Begins an entry, and returns its address. */
+    private long begin(CardQueuePair owner, long id) {
+        long entry = entry();
+        Memory.zero(entry, OP_OWN);
+        Memory.putNetInt(entry + UIDX, owner.userIndex());
+        Memory.putNetShort(entry + COUNTER, (short) WorkId.counter(id));
+        Memory.putNetInt(entry + OPCODE_QPN, WorkId.opcode(id) << 24 | owner.number());
+        return entry;
+    }
+
     @Override
     public void fail(CardQueuePair pair, long id, int status) {
         Memory.zero(completions.address(), ibv_wc.sizeof());
@@ -191,11 +227,7 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
             return;
         }
         boolean received = WorkId.isReceive(requestId);
-        long entry = entry();
-        Memory.zero(entry, OP_OWN);
-        Memory.putNetInt(entry + UIDX, owner.userIndex());
-        Memory.putNetShort(entry + COUNTER, (short) WorkId.counter(requestId));
-        Memory.putNetInt(entry + OPCODE_QPN, WorkId.opcode(requestId) << 24 | pair);
+        long entry = begin(owner, requestId);
         int kind;
         if (status == rdma_h.IBV_WC_SUCCESS()) {
             Memory.putNetInt(entry + BYTES, Memory.getInt(completion + ibv_wc.byte_len$offset()));

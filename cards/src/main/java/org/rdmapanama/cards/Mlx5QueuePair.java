@@ -62,6 +62,9 @@ final class Mlx5QueuePair implements CardQueuePair {
     /** Addresses that datagrams went to, by GID and index of the source. */
     private final Map<String, Long> addresses = new HashMap<>();
 
+    /** In state RESET, in which the card does not look at rings: the driver clears the records after the command. */
+    private boolean isReset = true;
+
     /** The units of the ring that were executed. */
     private int executed;
 
@@ -70,6 +73,10 @@ final class Mlx5QueuePair implements CardQueuePair {
 
     /** The receives that were posted. */
     private int received;
+
+    // What the next one shall fail with, or null.
+    private InjectedError sendError;
+    private InjectedError receiveError;
 
     Mlx5QueuePair(DeviceFile file, Card.QueuePairRequest request) {
         this.file = file;
@@ -85,6 +92,12 @@ final class Mlx5QueuePair implements CardQueuePair {
         post = new SoftPost(file.soft());
         // The first register of the program: shared, without blue flame, and without a lock.
         Memory.putInt(request.out(), 0);
+    }
+
+    @Override
+    public boolean completesIn(CardCompletionQueue queue) {
+        return request.sendCompletions().equals(queue)
+                || request.receiveCompletions().equals(queue);
     }
 
     @Override
@@ -104,7 +117,11 @@ final class Mlx5QueuePair implements CardQueuePair {
 
     @Override
     public void modified(MemorySegment attributes, int mask) {
-        if ((mask & rdma_h.IBV_QP_STATE()) != 0 && ibv_qp_attr.qp_state(attributes) == rdma_h.IBV_QPS_RESET()) {
+        if ((mask & rdma_h.IBV_QP_STATE()) == 0) {
+            return;
+        }
+        isReset = ibv_qp_attr.qp_state(attributes) == rdma_h.IBV_QPS_RESET();
+        if (isReset) {
             executed = 0;
             announced = 0;
             received = 0;
@@ -112,13 +129,31 @@ final class Mlx5QueuePair implements CardQueuePair {
     }
 
     @Override
+    public void inject(boolean receive, InjectedError error) {
+        if (receive) {
+            receiveError = error;
+        } else {
+            sendError = error;
+        }
+    }
+
+    /** Fails the work request that was begun, and the pair with it. */
+    private void fail(CardCompletionQueue completions, InjectedError error) {
+        file.fail(request.softPair());
+        ((Mlx5CompletionQueue) completions).fail(this, post.id(), error);
+    }
+
+    @Override
     public void noteSends() {
-        announced = Rings.readCounter(record + Integer.BYTES);
+        announced = isReset ? 0 : Rings.readCounter(record + Integer.BYTES);
     }
 
     @Override
     public boolean takeReceives() {
         boolean busy = false;
+        if (isReset) {
+            return false;
+        }
         int posted = Rings.readCounter(record);
         while (receives > 0 && (received & 0xffff) != posted && postReceive()) {
             received++;
@@ -144,6 +179,11 @@ final class Mlx5QueuePair implements CardQueuePair {
     private boolean postReceive() {
         long entry = receiveRing + ((long) (received & receives - 1) << receiveShift);
         post.begin(WorkId.receive(received));
+        if (receiveError != null) {
+            fail(request.receiveCompletions(), receiveError);
+            receiveError = null;
+            return true;
+        }
         for (int i = 0; i < (1 << receiveShift) / SEGMENT; i++) {
             long segment = entry + (long) i * SEGMENT;
             int key = Memory.getNetInt(segment + 4);
@@ -174,6 +214,11 @@ final class Mlx5QueuePair implements CardQueuePair {
         int flags = Memory.getByte(control + 11) & 0xff;
         int units = (segments * SEGMENT + UNIT - 1) / UNIT;
         post.begin(WorkId.send(opcode, executed));
+        if (sendError != null) {
+            fail(request.sendCompletions(), sendError);
+            sendError = null;
+            return units;
+        }
         post.flags((flags & COMPLETION) != 0, (flags & SOLICITED) != 0, (flags & FENCE) != 0);
         int next = 1;
         if (request.type() == rdma_h.IBV_QPT_UD()) {
