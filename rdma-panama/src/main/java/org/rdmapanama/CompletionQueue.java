@@ -319,9 +319,9 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         return direct;
     }
 
-    /** Prepares for batches of an extended queue, and returns their functions. */
-    final CompletionVerbs completionVerbs() {
-        return direct == null ? provider.preparePollBatches() : direct.completionVerbs();
+    /** Prepares for batches of an extended queue, which may be single-threaded, and returns their functions. */
+    final CompletionVerbs completionVerbs(boolean singleThreaded) {
+        return direct == null ? provider.preparePollBatches(singleThreaded) : direct.completionVerbs();
     }
 
     /** Called when an event of this was taken from the device. */

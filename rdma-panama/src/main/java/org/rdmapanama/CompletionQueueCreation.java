@@ -81,6 +81,7 @@ final class CompletionQueueCreation {
                                 cq,
                                 DirectQueues.completionQueue(context, path, cq),
                                 options.fields(),
+                                options.singleThreaded(),
                                 parents);
                     });
         }
@@ -110,7 +111,8 @@ final class CompletionQueueCreation {
                         Codes.flags(
                                 CompletionField.class,
                                 CompletionField::code,
-                                context.provider().preparePollBatches().readable(cq)),
+                                context.provider().preparePollBatches(false).readable(cq)),
+                        false,
                         channelOrContext(context, cq)));
     }
 

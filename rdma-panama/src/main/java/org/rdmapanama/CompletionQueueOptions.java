@@ -82,8 +82,13 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Sets whether the driver omits its locks. Calls of this library on the queue still exclude each other; other code
-     * must not use the queue at the same time.
+     * Sets whether the driver omits its locks in batches of {@link PollCursor}. Calls of this library on the queue still
+     * exclude each other; other code must not use the queue at the same time.
+     *
+     * <p>Set it also for a queue in a {@linkplain #parentDomain parent domain} with a thread domain: mlx5 ends the process when
+     * it wants to take a lock of a thread domain that is taken, as it is during a batch of a queue that is not
+     * single-threaded, for example when more is posted than the queue pair has room for. With mlx4 and mlx5 it also keeps
+     * posting in the context fast: each extended completion queue that is not single-threaded makes it slower.
      *
      * @param value true for no locks
      * @return this
@@ -136,6 +141,10 @@ public final class CompletionQueueOptions {
 
     boolean direct() {
         return direct;
+    }
+
+    boolean singleThreaded() {
+        return singleThreaded;
     }
 
     CompletionChannel channel() {

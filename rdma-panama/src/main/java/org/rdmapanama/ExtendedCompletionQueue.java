@@ -70,10 +70,11 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
             long address,
             DirectCompletionQueue direct,
             Set<CompletionField> fields,
+            boolean singleThreaded,
             VerbsObject... parents) {
         super(context, address, direct, parents);
         this.fields = Codes.copyOf(CompletionField.class, fields);
-        verbs = completionVerbs();
+        verbs = completionVerbs(singleThreaded);
         cursor = new PollCursor(this, verbs, fields);
     }
 

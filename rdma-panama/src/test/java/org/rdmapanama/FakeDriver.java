@@ -204,7 +204,7 @@ abstract class FakeDriver extends ProviderContext {
     }
 
     @Override
-    public CompletionVerbs preparePollBatches() {
+    public CompletionVerbs preparePollBatches(boolean singleThreaded) {
         return completionVerbs;
     }
 

@@ -78,6 +78,10 @@ public class DirectBenchmark {
     @Param("false")
     private boolean singleThreaded;
 
+    /** Whether the objects are in a thread domain, so that the driver takes no locks. */
+    @Param("false")
+    private boolean threadDomain;
+
     /** Which threads may use the objects. */
     @Param("CONFINED")
     private Threads threads;
@@ -106,7 +110,7 @@ public class DirectBenchmark {
             setEnvironment("MLX5_SINGLE_THREADED", "1");
         }
         Cards.insert("mlx5");
-        nic = NullNic.open(threads, extended, Math.max(batch, CAPACITY));
+        nic = NullNic.open(threads, extended, threadDomain, Math.max(batch, CAPACITY));
         MemoryRegion region = nic.region;
         for (int i = batch - 1; i >= 0; i--) {
             sends = SendWorkRequest.allocate(nic.arena, 1)

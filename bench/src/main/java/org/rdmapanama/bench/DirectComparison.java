@@ -47,7 +47,7 @@ public final class DirectComparison implements Callable<Integer> {
             names = "--rows",
             paramLabel = "TEXT",
             defaultValue = "",
-            description = "Measure only rows whose title contains this text.")
+            description = "Measure only the row with this title, or those whose titles contain this text.")
     private String only;
 
     @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
@@ -76,6 +76,7 @@ public final class DirectComparison implements Callable<Integer> {
         C("C", true, Threads.CONFINED, List.of()),
         C_SINGLE_THREADED("C, single-threaded", true, Threads.CONFINED, List.of()),
         CALLS("calls", false, Threads.CONFINED, List.of()),
+        CALLS_THREAD_DOMAIN("calls, thread domain", false, Threads.CONFINED, List.of()),
         DIRECT("direct", false, Threads.CONFINED, List.of("-Dorg.rdmapanama.direct=true")),
         DIRECT_SHARED("direct, shared arena", false, Threads.SHARED, List.of("-Dorg.rdmapanama.direct=true"));
 
@@ -109,8 +110,9 @@ public final class DirectComparison implements Callable<Integer> {
         if (file != null) {
             new MarkedTable(spec, file, "direct --write").check();
         }
+        boolean exact = OPERATIONS.stream().anyMatch(each -> each.title().equals(only));
         for (Operation operation : OPERATIONS) {
-            if (operation.title().contains(only)) {
+            if (exact ? operation.title().equals(only) : operation.title().contains(only)) {
                 results.put(operation, new EnumMap<>(Way.class));
             }
         }
@@ -143,6 +145,7 @@ public final class DirectComparison implements Callable<Integer> {
                     "c", "" + way.c,
                     "extended", "" + operation.method().equals("build"),
                     "singleThreaded", "" + (way == Way.C_SINGLE_THREADED),
+                    "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN),
                     "threads", way.threads.name());
             int warmUps = way.c ? ITERATIONS : WARM_UPS;
             DataPath.measure(

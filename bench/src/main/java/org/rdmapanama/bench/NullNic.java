@@ -14,8 +14,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ParentDomainOptions;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
@@ -51,13 +53,25 @@ final class NullNic implements AutoCloseable {
     /** The same memory as seen by JNI bindings: not protected by an arena. */
     final ByteBuffer rawBuffer;
 
-    private NullNic(VerbsArena arena, boolean extended, int batch) {
+    private NullNic(VerbsArena arena, boolean extended, boolean threadDomain, int batch) {
         this.arena = arena;
         Context context = Context.open(arena);
-        ProtectionDomain domain = context.allocateProtectionDomain();
+        ProtectionDomain plain = context.allocateProtectionDomain();
+        ProtectionDomain domain = threadDomain
+                ? plain.createParentDomain(new ParentDomainOptions().threadDomain(context.allocateThreadDomain()))
+                : plain;
         region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-        sends = context.createCompletionQueue(DEPTH, context.createCompletionChannel(), 0);
-        receives = context.createCompletionQueue(DEPTH);
+        if (threadDomain) {
+            sends = context.createCompletionQueue(new CompletionQueueOptions(DEPTH)
+                    .channel(context.createCompletionChannel())
+                    .singleThreaded(true)
+                    .parentDomain(domain));
+            receives = context.createCompletionQueue(
+                    new CompletionQueueOptions(DEPTH).singleThreaded(true).parentDomain(domain));
+        } else {
+            sends = context.createCompletionQueue(DEPTH, context.createCompletionChannel(), 0);
+            receives = context.createCompletionQueue(DEPTH);
+        }
         QueuePairOptions options = new QueuePairOptions(QueuePairType.RC, sends, receives)
                 .maxSendWorkRequests(DEPTH)
                 .maxReceiveWorkRequests(DEPTH)
@@ -75,8 +89,13 @@ final class NullNic implements AutoCloseable {
 
     /** Creates the objects for the calling thread. */
     static NullNic open(Threads threads, boolean extended, int batch) {
+        return open(threads, extended, false, batch);
+    }
+
+    /** The same, with everything in a thread domain, in which a driver takes no locks, if that is wanted. */
+    static NullNic open(Threads threads, boolean extended, boolean threadDomain, int batch) {
         VerbsArena arena = threads == Threads.CONFINED ? VerbsArena.ofConfined() : VerbsArena.ofShared();
-        NullNic nic = new NullNic(arena, extended, batch);
+        NullNic nic = new NullNic(arena, extended, threadDomain, batch);
         if (threads == Threads.BOUND) {
             nic.queuePair.bindToThread();
             nic.sends.bindToThread();

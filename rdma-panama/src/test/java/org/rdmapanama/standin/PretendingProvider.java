@@ -194,7 +194,7 @@ public final class PretendingProvider extends RecordingProvider {
     }
 
     @Override
-    public CompletionVerbs preparePollBatches() {
-        return WatchedVerbs.completions(super.preparePollBatches(), lives()::begin, lives()::finish);
+    public CompletionVerbs preparePollBatches(boolean singleThreaded) {
+        return WatchedVerbs.completions(super.preparePollBatches(singleThreaded), lives()::begin, lives()::finish);
     }
 }

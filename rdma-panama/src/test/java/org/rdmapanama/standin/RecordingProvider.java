@@ -179,8 +179,8 @@ public class RecordingProvider extends ProviderContext {
     }
 
     @Override
-    public CompletionVerbs preparePollBatches() {
-        return real.preparePollBatches();
+    public CompletionVerbs preparePollBatches(boolean singleThreaded) {
+        return real.preparePollBatches(singleThreaded);
     }
 
     @Override

@@ -77,7 +77,7 @@ public final class SoftContext extends ProviderContext {
     }
 
     @Override
-    public CompletionVerbs preparePollBatches() {
+    public CompletionVerbs preparePollBatches(boolean singleThreaded) {
         return completionVerbs;
     }
 

@@ -55,6 +55,9 @@ final class NativeContext extends ProviderContext {
     private static final Set<String> POLLS_BESIDE_BATCHES =
             knownAnd("org.rdmapanama.driversPollingBesideBatches", "erdma", "mlx4", "mlx5", "rxe", "siw");
 
+    /** Drivers in which a batch of a single-threaded completion queue holds no lock. */
+    private static final Set<String> BATCHES_WITHOUT_LOCK = Set.of("mlx4", "mlx5");
+
     private static final int DATA_IN_ORDER_FLAGS_SINCE = 46;
 
     private static final ValueLayout.OfShort NETWORK_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
@@ -196,9 +199,11 @@ final class NativeContext extends ProviderContext {
     }
 
     @Override
-    public CompletionVerbs preparePollBatches() {
+    public CompletionVerbs preparePollBatches(boolean singleThreaded) {
         // From the start of a batch to its end a driver may hold a lock, which posting to a full queue takes as well.
-        postOrdinarily();
+        if (!singleThreaded || !BATCHES_WITHOUT_LOCK.contains(driver)) {
+            postOrdinarily();
+        }
         return completionVerbs;
     }
 

@@ -62,8 +62,10 @@ public abstract class ProviderContext implements PostVerbs, PollVerbs {
      * hold off safepoints.
      *
      * <p>It must be called before the first batch of a completion queue, and only for queues that can have one.
+     *
+     * @param singleThreaded whether the queue was created single-threaded, so that a batch of it may hold no lock
      */
-    public abstract CompletionVerbs preparePollBatches();
+    public abstract CompletionVerbs preparePollBatches(boolean singleThreaded);
 
     /** ibv_close_device. */
     public abstract int close();

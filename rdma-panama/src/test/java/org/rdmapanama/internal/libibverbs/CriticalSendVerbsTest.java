@@ -124,7 +124,7 @@ class CriticalSendVerbsTest {
             assertEquals(CriticalSendVerbs.class, verbs.getClass());
             assertHandsOver(verbs, queuePair);
             // From here on the calls are ordinary ones, of the same object.
-            context.preparePollBatches();
+            context.preparePollBatches(false);
             assertFalse(context.postsCritically());
             assertHandsOver(verbs, queuePair);
         }

@@ -101,8 +101,15 @@ class RarePostsTest {
         try (Arena arena = Arena.ofConfined()) {
             NativeContext context = context(arena, MemorySegment.NULL, "mlx5");
             assertTrue(context.postsCritically());
-            assertTrue(context.preparePollBatches() != null);
+            // Batches of a queue without locks hold none.
+            assertTrue(context.preparePollBatches(true) != null);
+            assertTrue(context.postsCritically());
+            assertTrue(context.preparePollBatches(false) != null);
             assertFalse(context.postsCritically());
+            NativeContext other = context(arena, MemorySegment.NULL, "efa");
+            assertTrue(other.postsCritically());
+            assertTrue(other.preparePollBatches(true) != null);
+            assertFalse(other.postsCritically());
         }
     }
 
