@@ -375,8 +375,12 @@ public final class Speed implements Callable<Integer> {
         ways.put("soft0, both ends sleep, virtual threads", Ends.of("soft0+events" + VIRTUAL));
         ways.put("soft0, both ends poll and then sleep, virtual threads", Ends.of("soft0+await" + VIRTUAL));
         ways.put("soft0, a get, this end sleeps", Ends.of("soft0+events").thatGet());
-        ways.put("soft0, a get, this end polls and then sleeps", Ends.of("soft0+await").thatGet());
-        ways.put("soft0, a get, this end sleeps, virtual thread", Ends.of("soft0+events" + VIRTUAL).thatGet());
+        ways.put(
+                "soft0, a get, this end polls and then sleeps",
+                Ends.of("soft0+await").thatGet());
+        ways.put(
+                "soft0, a get, this end sleeps, virtual thread",
+                Ends.of("soft0+events" + VIRTUAL).thatGet());
         ways.put(
                 "soft0, a get, this end polls and then sleeps, virtual thread",
                 Ends.of("soft0+await" + VIRTUAL).thatGet());

@@ -67,7 +67,11 @@ final class VerbsLink implements Link {
                     .maxReceiveWorkRequests(RECEIVES));
         }
         pathMtu = deviceAndMtu.length > 1 ? Mtu.ofBytes(Integer.parseInt(deviceAndMtu[1])) : null;
-        region = domain.register(arena.allocate(2L * CHUNK, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+        region = domain.register(
+                arena.allocate(2L * CHUNK, 4096),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_READ);
         message = SendWorkRequest.allocate(arena, 1)
                 .send()
                 .add(region, 0, MESSAGE)
