@@ -133,7 +133,7 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
         int room = failed ? BATCH : Math.min(BATCH, capacity - (produced - consumed() & INDEX_MASK));
         int count = file.soft().pollCompletionQueue(softQueue, Math.max(1, room), completions.address());
         for (int i = 0; i < count; i++) {
-            if (room == 0) {
+            if (room <= 0) {
                 overrun();
             }
             if (!failed) {
@@ -206,6 +206,12 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
 
     @Override
     public void fail(CardQueuePair pair, long id, int status) {
+        if (isFull()) {
+            overrun();
+        }
+        if (failed) {
+            return;
+        }
         Memory.zero(completions.address(), ibv_wc.sizeof());
         Memory.putLong(completions.address() + ibv_wc.wr_id$offset(), id);
         Memory.putInt(completions.address() + ibv_wc.status$offset(), status);

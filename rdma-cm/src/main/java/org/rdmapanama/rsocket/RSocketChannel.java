@@ -781,8 +781,11 @@ public final class RSocketChannel extends SocketChannel {
                 if (link.hasLent()) {
                     takeBack();
                 }
-                registered.end();
             } finally {
+                // Memory that the device could not be made to leave alone stays in use.
+                if (!link.hasLent()) {
+                    registered.end();
+                }
                 if (link.isClosed()) {
                     close();
                 }
@@ -800,7 +803,8 @@ public final class RSocketChannel extends SocketChannel {
         try {
             link.takeBack();
         } catch (VerbsException e) {
-            throw SocketErrors.because(e, new SocketException("the device cannot be stopped: " + e.getMessage()));
+            String what = link.hasLent() ? "the device cannot be stopped: " : "the connection cannot be closed: ";
+            throw SocketErrors.because(e, new SocketException(what + e.getMessage()));
         }
     }
 
@@ -902,9 +906,9 @@ public final class RSocketChannel extends SocketChannel {
                     await(Stream.Wanted.ROOM, FOREVER);
                     link.write(memory, 0, 0, null);
                 }
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 // The caller could not end it.
-                made[0].close();
+                Releasing.after(e, made[0]);
                 throw e;
             }
             return 1;

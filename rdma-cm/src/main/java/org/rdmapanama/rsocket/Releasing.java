@@ -10,6 +10,15 @@ final class Releasing {
         run(List.of(steps));
     }
 
+    /** Closes something after a failure, which a further one does not hide. */
+    static void after(Throwable failure, AutoCloseable object) {
+        try {
+            object.close();
+        } catch (Exception | Error e) {
+            failure.addSuppressed(e);
+        }
+    }
+
     /** Makes all steps, and throws what the first one that failed has thrown; the further ones are suppressed exceptions. */
     @SuppressWarnings("ReferenceEquality") // self-suppression is a matter of identity
     static void run(List<Runnable> steps) {

@@ -78,10 +78,16 @@ final class SendBuffer {
         MemorySegment memory = ring.memory();
         MemoryRegion region = ring.region();
         int first = Math.min(length, bytes - at);
-        MemorySegment.copy(source, offset, memory, at, first);
+        try {
+            MemorySegment.copy(source, offset, memory, at, first);
+            MemorySegment.copy(source, offset + first, memory, 0, length - first);
+        } catch (RuntimeException e) {
+            // For example because the arena of the source has been closed. A ring without data must not stay here.
+            sent(0);
+            throw e;
+        }
         request.add(region, ring.at() + at, first);
         if (first < length) {
-            MemorySegment.copy(source, offset + first, memory, 0, length - first);
             request.add(region, ring.at(), length - first);
         }
         at = (at + length) % bytes;

@@ -831,17 +831,17 @@ final class Stream {
     }
 
     /**
-     * Gives the memory back to the other channels of the device, once the queue pair is closed. If closing it has failed, the
-     * device may still read what it has: then the memory stays out of use, and what is {@linkplain #hasLent lent} stays so.
+     * Gives the memory back to the other channels of the device.
      *
+     * @param readByDevice whether closing the queue pair has failed, so that the device may still read what it has: then the
+     *     memory stays out of use, and what is {@linkplain #hasLent lent} stays so
      * @throws VerbsException when the device refuses to free memory that nobody needs any more
      */
-    void close() {
-        boolean reads = queuePair.isOpen();
-        if (!reads) {
+    void close(boolean readByDevice) {
+        if (!readByDevice) {
             lent = 0;
         }
-        unsent.close(reads);
+        unsent.close(readByDevice);
     }
 
     /** What the channels of the device share. */

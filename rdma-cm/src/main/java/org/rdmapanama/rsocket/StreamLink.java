@@ -541,9 +541,14 @@ final class StreamLink {
             closed = true;
             released = true;
             List<Runnable> steps = new ArrayList<>();
+            boolean[] stopped = {false};
+            steps.add(() -> {
+                connection.queuePair().close();
+                stopped[0] = true;
+            });
             steps.add(connection::close);
-            // Not before: the device might still read it.
-            steps.add(stream::close);
+            // Not before: the device might still read it. A queue pair that it refused to destroy is not open either.
+            steps.add(() -> stream.close(!stopped[0]));
             for (IoMapping each : opened) {
                 if (each != null) {
                     steps.add(each.region()::close);
@@ -683,8 +688,8 @@ final class StreamLink {
                 progress();
                 announce();
                 noteLack(0);
-            } catch (IOException e) {
-                unmap(mapping);
+            } catch (IOException | RuntimeException | Error e) {
+                Releasing.after(e, () -> unmap(mapping));
                 throw e;
             }
             return mapping;

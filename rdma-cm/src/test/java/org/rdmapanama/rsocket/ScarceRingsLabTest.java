@@ -363,6 +363,26 @@ class ScarceRingsLabTest {
         }
     }
 
+    /** Nothing would complete that gives it back. */
+    @Test
+    void shouldNotKeepARingForDataThatCannotBeRead() throws Exception {
+        try (ProtectionDomain own = domain.context().allocateProtectionDomain()) {
+            SendBuffer buffer = new SendBuffer(own, 100);
+            SendMemory memory = buffer.device();
+            SendWorkRequest request =
+                    SendWorkRequest.allocate(StreamService.get().arena(), 2);
+            MemorySegment closed;
+            try (Arena arena = Arena.ofConfined()) {
+                closed = arena.allocate(10);
+            }
+            assertThrows(IllegalStateException.class, () -> buffer.tryPut(closed, 0, 10, request));
+            assertEquals(1, memory.rings(100).available());
+            assertTrue(buffer.tryPut(MemorySegment.ofArray(new byte[10]), 0, 10, request));
+            assertEquals(0, memory.rings(100).available());
+            buffer.close(false);
+        }
+    }
+
     /** Nobody could give one back. */
     @Test
     void shouldSayThatThereIsNone() throws Exception {

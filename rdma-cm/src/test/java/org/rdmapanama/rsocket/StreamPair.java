@@ -80,7 +80,7 @@ record StreamPair(VerbsArena arena, RdmaServer server, RdmaConnection client, Rd
         for (RdmaConnection each : List.of(client, accepted)) {
             each.close();
             if (of(each) != null) {
-                of(each).close();
+                of(each).close(false);
             }
         }
         arena.close();
