@@ -71,6 +71,16 @@ final class SendMemory {
         }
     }
 
+    /** Returns how many users there are: for tests. */
+    int users() {
+        LOCK.lock();
+        try {
+            return users;
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
     /** Returns the rings of a size to send from. */
     SendRings rings(int bytes) {
         return rings.computeIfAbsent(bytes, size -> new SendRings(domain, size));

@@ -341,22 +341,30 @@ class RegisteredMemoryLabTest {
         }
     }
 
+    /** Channels that other tests have left may share the memory. */
     @Test
     void shouldLeaveNothing() throws Exception {
         RegisteredMemory memory;
+        SendMemory device;
+        int others;
         try (Channels.Pair pair = pair()) {
             memory = pair.client().registerForWrite(Arena.ofAuto().allocate(MEGABYTE));
+            device = SendMemory.acquire(memory.region().protectionDomain());
+            // Channels are counted when they send.
+            others = device.users() - 2;
             CompletableFuture<byte[]> reading = Async.start(() -> read(pair.accepted(), MEGABYTE));
             pair.client().write(ByteBuffer.allocate(MEGABYTE));
             Async.get(reading);
         }
-        SendMemory device = SendMemory.acquire(memory.region().protectionDomain());
         SendRings rings = device.rings(SEND_BYTES);
         assertTrue(rings.count() > 0);
         Bound.of(Async.LIMIT).await("all rings are back", () -> rings.available() == rings.count());
         memory.close();
         device.release();
-        Bound.of(Async.LIMIT).await("the last channel is gone", () -> rings.count() == 0);
+        Bound.of(Async.LIMIT).await("the channels are gone", () -> device.users() <= others);
+        if (others == 0) {
+            assertEquals(0, rings.count());
+        }
     }
 
     @Test
