@@ -86,7 +86,7 @@ final class Batch {
     /** The thread that has a batch open; null from when another one ends a batch that this one has left open. */
     private Thread thread;
 
-    /** How the call that lasts as long as the batch is counted: see {@link QueueObject#enterData}. */
+    /** Whether the call that lasts as long as the batch is counted as one of the bound thread: see {@link QueueObject#enterData}. */
     private boolean counted;
 
     /** Whether the batch is paused. Used only by the thread of the batch. */
@@ -125,7 +125,7 @@ final class Batch {
      * @throws IllegalStateException when a live thread has a batch open, or the queue is closed
      */
     boolean open() {
-        boolean call = queue.enterData();
+        boolean call = queue.enterData() >= 0;
         boolean taken = false;
         boolean started = false;
         try {
@@ -140,7 +140,7 @@ final class Batch {
                 if (taken) {
                     release(OPEN, call);
                 }
-                queue.exitData(call);
+                queue.exitLongCall(call);
             }
         }
     }
@@ -199,7 +199,7 @@ final class Batch {
         } else {
             release(OPEN, call);
         }
-        queue.exitData(call);
+        queue.exitLongCall(call);
     }
 
     /** Like {@link #end}, and prevents further batches. */
@@ -207,7 +207,7 @@ final class Batch {
         moveClaim();
         thread = null;
         STATE.setRelease(this, SHUT);
-        queue.exitData(counted);
+        queue.exitLongCall(counted);
     }
 
     /**

@@ -137,7 +137,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      * @verb ibv_poll_cq
      */
     public final int poll(WorkCompletions completions) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             beginCall();
             int count;
@@ -155,7 +155,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
             }
             return count;
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 
@@ -365,7 +365,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     private void request(boolean solicitedOnly) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             beginCall();
             int result;
@@ -378,7 +378,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
                 throw new VerbsException("ibv_req_notify_cq", -result, toString(), null);
             }
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 

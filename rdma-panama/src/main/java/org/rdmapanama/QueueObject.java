@@ -39,6 +39,7 @@ import org.rdmapanama.ffm.internal.AsymmetricBarrier;
  * their own, which move queue pairs to the error state.
  */
 abstract class QueueObject extends ContextObject {
+    private static final int COUNTED_ATOMICALLY = -1;
     private static final VarHandle BOUND;
     private static final VarHandle CALLS;
 
@@ -160,33 +161,54 @@ abstract class QueueObject extends ContextObject {
     /**
      * Begins a call of the data path that uses the native object. {@link #exitData} must follow.
      *
-     * @return how the call is counted, for {@link #exitData}: true if as one of the bound thread
+     * @return how many calls of the bound thread were in progress before, or a negative number if this call is not counted as
+     *     one of them
      * @throws WrongThreadException when this is bound to another thread, or the arena is confined to one
      * @throws IllegalStateException when this is closed
      */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
-    final boolean enterData() {
+    final int enterData() {
         Thread found = bound;
         if (found != null) {
             if (AsymmetricBarrier.AVAILABLE && found == Thread.currentThread()) {
-                CALLS.setOpaque(this, calls + 1);
+                int before = calls;
+                CALLS.setOpaque(this, before + 1);
                 // The barrier of a closing stands between this store and this load.
                 if (isOpenOpaque()) {
-                    return true;
+                    return before;
                 }
-                exitData(true);
+                exitData(before);
                 throw alreadyClosed();
             }
             checkBinding();
         }
         enter();
-        return false;
+        return COUNTED_ATOMICALLY;
     }
 
-    /** Ends what {@link #enterData} began: in the same thread, or in another one after that has terminated. */
-    final void exitData(boolean ofBoundThread) {
-        if (ofBoundThread) {
+    /**
+     * Ends what {@link #enterData} began, in the same method: then there are as many calls as before, and to load the number
+     * that has just been stored takes time.
+     *
+     * @param before what that has returned
+     */
+    final void exitData(int before) {
+        if (before >= 0) {
             // What the call did comes before the destruction of the object, which follows a load of zero.
+            CALLS.setRelease(this, before);
+        } else {
+            exit();
+        }
+    }
+
+    /**
+     * Ends what {@link #enterData} began in another method: in the same thread, or in another one after that has terminated.
+     *
+     * @param ofBoundThread whether that has returned a number of calls of the bound thread
+     */
+    final void exitLongCall(boolean ofBoundThread) {
+        if (ofBoundThread) {
+            // As above.
             CALLS.setRelease(this, calls - 1);
         } else {
             exit();

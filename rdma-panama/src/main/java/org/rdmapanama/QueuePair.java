@@ -491,7 +491,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @verb ibv_post_send
      */
     public final int tryPostSend(SendWorkRequest first) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -502,7 +502,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 endCall();
             }
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 
@@ -638,7 +638,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         }
         requireConnected();
         window.requireSameDomain(this, region);
-        boolean call = enterData();
+        int before = enterData();
         try {
             // This posts to the send queue, whose lock an open batch holds.
             beginCall();
@@ -650,7 +650,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 endCall();
             }
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 
@@ -693,7 +693,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @verb ibv_post_recv
      */
     public final int tryPostReceive(ReceiveWorkRequest first) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -707,7 +707,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             }
             return postedOrFull("ibv_post_recv", result);
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 

@@ -487,7 +487,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_post_srq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -498,7 +498,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 
@@ -557,7 +557,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_post_srq_ops
      */
     public int tryPostTagOperation(TagOperation first) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             long chain = first.address(this);
             // Drivers without tag matching do not report where they stopped, which is at the first operation.
@@ -571,7 +571,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : operationRefused(result);
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 

@@ -211,7 +211,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @verb ibv_post_wq_recv
      */
     public int tryPostReceive(ReceiveWorkRequest first) {
-        boolean call = enterData();
+        int before = enterData();
         try {
             long chain = first.address(this);
             first.firstNotPosted(chain);
@@ -222,7 +222,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
             }
             return result == QueuePair.POSTED || result == QueuePair.QUEUE_FULL ? result : refused(result);
         } finally {
-            exitData(call);
+            exitData(before);
         }
     }
 
