@@ -8,6 +8,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 
@@ -39,7 +40,7 @@ final class ConnectionQueues {
             queues.make(domain, type);
             return queues;
         } catch (RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, queues::closeCompletionQueues);
+            Releasing.after(e, queues::closeCompletionQueues);
             throw e;
         }
     }
@@ -105,6 +106,6 @@ final class ConnectionQueues {
         if (channel != null) {
             all.add(channel);
         }
-        RdmaConnection.closeEach(all.toArray(AutoCloseable[]::new));
+        Releasing.each(all.toArray(AutoCloseable[]::new));
     }
 }

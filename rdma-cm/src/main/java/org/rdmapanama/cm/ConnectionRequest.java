@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
@@ -101,7 +102,7 @@ public final class ConnectionRequest {
             server.handOut(connection);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, connection, refusal(connection), id);
+            Releasing.after(e, connection, refusal(connection), id);
             throw e;
         }
     }
@@ -162,7 +163,7 @@ public final class ConnectionRequest {
             id.reject(privateData);
         } catch (ConnectionException e) {
             answer();
-            RdmaConnection.closeAll(e, id);
+            Releasing.after(e, id);
             throw e;
         }
         answer();
@@ -173,7 +174,7 @@ public final class ConnectionRequest {
     void rejectUnlessAnswered(Throwable failure) {
         if (answered.compareAndSet(false, true)) {
             server.answered(this);
-            RdmaConnection.closeAll(failure, event.id()::reject, event.id());
+            Releasing.after(failure, event.id()::reject, event.id());
         }
     }
 

@@ -13,6 +13,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.internal.provider.Logging;
@@ -162,7 +163,7 @@ final class Devices {
             all.add(new Shared(made));
             return made;
         } catch (RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, context);
+            Releasing.after(e, context);
             throw e;
         }
     }
@@ -259,7 +260,7 @@ final class Devices {
     }
 
     private void closeRemoved() {
-        RdmaConnection.closeEach(claimUnused().stream()
+        Releasing.each(claimUnused().stream()
                 .map(each -> (AutoCloseable) () -> close(each))
                 .toArray(AutoCloseable[]::new));
     }

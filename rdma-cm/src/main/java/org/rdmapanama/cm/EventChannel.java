@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Errno;
@@ -229,7 +230,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
             return Optional.ofNullable(event);
         } catch (Error e) {
             if (event.type() == CmEventType.CONNECT_REQUEST) {
-                RdmaConnection.closeAll(e, event.id());
+                Releasing.after(e, event.id());
             }
             throw e;
         }
@@ -410,7 +411,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
         lock.writeLock().lock();
         try {
             if (!destroyed) {
-                RdmaConnection.closeEach(this::closeIds, this::destroy, this::closeReadiness);
+                Releasing.each(this::closeIds, this::destroy, this::closeReadiness);
             }
         } finally {
             lock.writeLock().unlock();
@@ -418,7 +419,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     private void closeIds() {
-        RdmaConnection.closeEach(
+        Releasing.each(
                 ids.stream().map(id -> (AutoCloseable) () -> id.closeWith(this)).toArray(AutoCloseable[]::new));
     }
 
@@ -460,7 +461,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
             other.accept(event);
         } catch (RuntimeException | Error e) {
             if (event.type() == CmEventType.CONNECT_REQUEST) {
-                RdmaConnection.closeAll(e, event.id());
+                Releasing.after(e, event.id());
             }
             throw e;
         }

@@ -9,6 +9,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.device.TransportType;
 
 /**
@@ -76,7 +77,7 @@ final class GracefulEnd {
             }
             return allArrived;
         } finally {
-            RdmaConnection.closeEach(all.toArray(AutoCloseable[]::new));
+            Releasing.each(all.toArray(AutoCloseable[]::new));
         }
     }
 

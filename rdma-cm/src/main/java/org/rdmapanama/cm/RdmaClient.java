@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.internal.Releasing;
 
 /**
  * Connects to servers by address.
@@ -93,7 +94,7 @@ public final class RdmaClient {
             events.release();
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, connection, id);
+            Releasing.after(e, connection, id);
             throw e;
         }
     }

@@ -20,6 +20,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairFailure;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ArenaDependents;
 import org.rdmapanama.internal.provider.QueuePairFailures;
@@ -160,43 +161,22 @@ public final class RdmaConnection implements AutoCloseable {
             return connection;
         } catch (RuntimeException | Error e) {
             if (connection != null) {
-                closeAll(e, connection.queuePair);
-                closeAll(e, connection.regions.toArray(AutoCloseable[]::new));
+                Releasing.after(e, connection.queuePair);
+                Releasing.after(e, connection.regions.toArray(AutoCloseable[]::new));
             } else if (queues != null) {
-                closeAll(e, queues.queuePair());
+                Releasing.after(e, queues.queuePair());
             }
-            closeAll(e, queues == null ? null : queues::closeCompletionQueues);
+            Releasing.after(e, queues == null ? null : queues::closeCompletionQueues);
             if (e instanceof VerbsException failure
                     && (failure.errno() == Errno.EIO || failure.errno() == Errno.ENODEV)) {
                 devices.check(domain);
             }
             if (connection == null) {
-                closeAll(e, () -> devices.release(domain));
+                Releasing.after(e, () -> devices.release(domain));
             } else {
-                closeAll(e, connection::releaseDevice, connection::releaseEvents);
+                Releasing.after(e, connection::releaseDevice, connection::releaseEvents);
             }
             throw e;
-        }
-    }
-
-    /** Closes objects after a failure, which gets further failures as suppressed exceptions. */
-    static void closeAll(Throwable failure, AutoCloseable... objects) {
-        for (AutoCloseable object : objects) {
-            try {
-                if (object != null) {
-                    object.close();
-                }
-            } catch (Throwable e) {
-                suppress(e, failure);
-            }
-        }
-    }
-
-    /** The JVM may throw the same error object twice, and a throwable must not suppress itself. */
-    @SuppressWarnings("ReferenceEquality") // self-suppression is a matter of identity
-    private static void suppress(Throwable suppressed, Throwable failure) {
-        if (suppressed != failure) {
-            failure.addSuppressed(suppressed);
         }
     }
 
@@ -708,7 +688,7 @@ public final class RdmaConnection implements AutoCloseable {
     @Override
     public void close() {
         // First the objects that check the thread. Closing the id notifies the peer.
-        closeEach(
+        Releasing.each(
                 queuePair::close,
                 this::closeRegions,
                 queues::closeCompletionQueues,
@@ -716,27 +696,6 @@ public final class RdmaConnection implements AutoCloseable {
                 this::closeId,
                 this::releaseEvents,
                 this::releaseDevice);
-    }
-
-    /** Closes all objects, then throws the first failure, with the others as suppressed exceptions. */
-    static void closeEach(AutoCloseable... all) {
-        Throwable failure = null;
-        for (AutoCloseable each : all) {
-            try {
-                each.close();
-            } catch (WrongThreadException e) {
-                throw e;
-            } catch (Exception | Error e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    suppress(e, failure);
-                }
-            }
-        }
-        if (failure != null) {
-            throw Errno.rethrow(failure);
-        }
     }
 
     /** Closes the regions. No more are added, because the queue pair is closed. */
@@ -750,7 +709,7 @@ public final class RdmaConnection implements AutoCloseable {
         } finally {
             registering.unlock();
         }
-        closeEach(last);
+        Releasing.each(last);
     }
 
     /** A region that cannot be closed now stays in the list, for the next attempt. */
@@ -775,7 +734,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** The arena closes: tells the peer, before the arena closes the queue pair. */
     private void endWithArena() {
-        closeEach(this::takeEvents, this::closeId, this::releaseEvents);
+        Releasing.each(this::takeEvents, this::closeId, this::releaseEvents);
     }
 
     private void closeId() {

@@ -17,6 +17,7 @@ import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.internal.provider.ArenaDependents;
@@ -129,7 +130,7 @@ public final class RdmaServer implements AutoCloseable {
             ArenaDependents.add(arena, server);
             return server;
         } catch (RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, channel);
+            Releasing.after(e, channel);
             throw e;
         }
     }
@@ -310,7 +311,7 @@ public final class RdmaServer implements AutoCloseable {
                 handshakes.forget(connection);
             }
             request.rejectUnlessAnswered(e);
-            RdmaConnection.closeAll(e, connection);
+            Releasing.after(e, connection);
             if (e instanceof VerbsException failure && isOfClient(failure, connection != null)) {
                 options.failureHandler().accept(failure);
             } else {
@@ -560,7 +561,7 @@ public final class RdmaServer implements AutoCloseable {
         }
         all.add(this::releaseDomain);
         all.add(this::release);
-        RdmaConnection.closeEach(all.toArray(AutoCloseable[]::new));
+        Releasing.each(all.toArray(AutoCloseable[]::new));
     }
 
     private void refuseAll() {

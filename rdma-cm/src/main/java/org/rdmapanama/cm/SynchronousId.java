@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.queue.QueuePairType;
@@ -50,7 +51,7 @@ public final class SynchronousId implements AutoCloseable {
             channel.owner(id);
             return id;
         } catch (RuntimeException | Error e) {
-            RdmaConnection.closeAll(e, channel);
+            Releasing.after(e, channel);
             throw e;
         }
     }

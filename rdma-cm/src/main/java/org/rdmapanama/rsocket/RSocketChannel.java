@@ -31,6 +31,7 @@ import jdk.net.ExtendedSocketOptions;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.internal.Releasing;
 
 /**
  * A byte stream over RDMA: a {@link SocketChannel} that speaks the protocol of librdmacm's rsockets on queue pairs of this

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.cm.internal.Releasing;
 
 /**
  * The memory that the channels of one device share: what they send from, and what the program has registered to send from
@@ -62,9 +63,9 @@ final class SendMemory {
         try {
             if (--users == 0) {
                 ALL.remove(domain);
-                Releasing.run(rings.values().stream()
-                        .map(each -> (Runnable) each::close)
-                        .toList());
+                Releasing.each(rings.values().stream()
+                        .map(each -> (AutoCloseable) each::close)
+                        .toArray(AutoCloseable[]::new));
             }
         } finally {
             LOCK.unlock();
@@ -109,11 +110,7 @@ final class SendMemory {
             device.add(made);
             return made;
         } catch (RuntimeException | Error e) {
-            Releasing.run(
-                    () -> {
-                        throw e;
-                    },
-                    device::release);
+            Releasing.after(e, device::release);
             throw e;
         }
     }

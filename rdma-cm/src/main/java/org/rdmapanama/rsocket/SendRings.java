@@ -6,6 +6,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.internal.provider.RegionMemory;
 
 /**
@@ -204,7 +205,7 @@ class SendRings {
             regions.clear();
             firstFree = 0;
             count = 0;
-            Releasing.run(all.stream().map(each -> (Runnable) each::close).toList());
+            Releasing.each(all.stream().map(each -> (AutoCloseable) each::close).toArray(AutoCloseable[]::new));
         } finally {
             lock.unlock();
         }

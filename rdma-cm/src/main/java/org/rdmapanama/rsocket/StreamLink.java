@@ -19,6 +19,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.memory.AccessFlag;
 
 /**
@@ -540,7 +541,7 @@ final class StreamLink {
         try {
             closed = true;
             released = true;
-            List<Runnable> steps = new ArrayList<>();
+            List<AutoCloseable> steps = new ArrayList<>();
             boolean[] stopped = {false};
             steps.add(() -> {
                 connection.queuePair().close();
@@ -556,7 +557,7 @@ final class StreamLink {
             }
             opened = new IoMapping[0];
             unannounced.clear();
-            Releasing.run(steps);
+            Releasing.each(steps.toArray(AutoCloseable[]::new));
         } finally {
             lock.unlock();
         }

@@ -8,6 +8,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.internal.Releasing;
 
 /** What the threads of {@link ConnectionsFuzz} share. */
 final class ConnectionsWorld {
@@ -68,6 +69,6 @@ final class ConnectionsWorld {
         forgetAll(ids);
         forgetAll(channels);
         forgetAll(servers);
-        RdmaConnection.closeEach(forgotten.toArray(AutoCloseable[]::new));
+        Releasing.each(forgotten.toArray(AutoCloseable[]::new));
     }
 }

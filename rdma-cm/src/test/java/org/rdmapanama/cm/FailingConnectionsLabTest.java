@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.internal.Errno;
@@ -111,8 +112,7 @@ class FailingConnectionsLabTest {
                         // The other side failed.
                     }
                 }
-                RdmaConnection.closeEach(
-                        made.stream().filter(each -> each != null).toArray(AutoCloseable[]::new));
+                Releasing.each(made.stream().filter(each -> each != null).toArray(AutoCloseable[]::new));
             });
             threads.add(thread);
         }
@@ -170,7 +170,7 @@ class FailingConnectionsLabTest {
             List<AutoCloseable> last = new ArrayList<>(all.reversed());
             threads.forEach(each -> last.add(() -> assertTrue(each.join(Lab.SECONDS), "a thread does not end")));
             last.add(arena);
-            RdmaConnection.closeEach(last.toArray(AutoCloseable[]::new));
+            Releasing.each(last.toArray(AutoCloseable[]::new));
         }
     }
 

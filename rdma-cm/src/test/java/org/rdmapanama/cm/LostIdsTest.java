@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.Bound;
 
@@ -134,14 +135,12 @@ class LostIdsTest {
             throw again;
         };
         IllegalStateException first = new IllegalStateException("for a test");
-        RdmaConnection.closeAll(first, failing, () -> closed.add("first"), null);
+        Releasing.after(first, failing, () -> closed.add("first"), null);
         assertEquals(List.of(again), List.of(first.getSuppressed()));
-        RdmaConnection.closeAll(again, failing, () -> closed.add("second"));
+        Releasing.after(again, failing, () -> closed.add("second"));
         assertSame(
                 again,
-                assertThrows(
-                        InternalError.class,
-                        () -> RdmaConnection.closeEach(failing, failing, () -> closed.add("third"))));
+                assertThrows(InternalError.class, () -> Releasing.each(failing, failing, () -> closed.add("third"))));
         assertEquals(List.of("first", "second", "third"), closed);
     }
 

@@ -15,6 +15,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
@@ -121,7 +122,7 @@ final class Pair implements AutoCloseable {
             left = new End(arena, new RdmaClient(arena).connect(network.second(port), active, Lab.SECONDS));
             right = new End(arena, accepting.get(30, TimeUnit.SECONDS));
         } catch (Exception | Error e) {
-            RdmaConnection.closeAll(e, arena);
+            Releasing.after(e, arena);
             throw e;
         }
     }
