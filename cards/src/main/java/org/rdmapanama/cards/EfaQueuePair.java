@@ -80,7 +80,7 @@ final class EfaQueuePair implements CardQueuePair {
     /** How many were executed. */
     private int executed;
 
-    /** How often a send is repeated for which there is no receive. */
+    /** How often a send is repeated when the peer has no receive for it. */
     private int retryLimit;
 
     /** How often the current send was repeated. */

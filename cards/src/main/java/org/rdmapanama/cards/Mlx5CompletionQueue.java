@@ -171,6 +171,14 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
         return (produced - consumed() & INDEX_MASK) >= capacity;
     }
 
+    /** Returns whether another entry may be written. If none is free, this has overrun. */
+    private boolean hasRoom() {
+        if (isFull()) {
+            overrun();
+        }
+        return !failed;
+    }
+
     /** From here on nothing is written. */
     private void overrun() {
         if (!failed) {
@@ -181,10 +189,7 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
 
     /** Writes a completion with an error that soft0 does not know. */
     void fail(CardQueuePair pair, long id, InjectedError error) {
-        if (isFull()) {
-            overrun();
-        }
-        if (failed) {
+        if (!hasRoom()) {
             return;
         }
         long entry = begin(pair, id);
@@ -206,10 +211,7 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
 
     @Override
     public void fail(CardQueuePair pair, long id, int status) {
-        if (isFull()) {
-            overrun();
-        }
-        if (failed) {
+        if (!hasRoom()) {
             return;
         }
         Memory.zero(completions.address(), ibv_wc.sizeof());

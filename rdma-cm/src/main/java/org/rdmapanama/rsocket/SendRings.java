@@ -108,7 +108,7 @@ class SendRings {
         }
     }
 
-    /** Frees the regions none of whose rings has been needed for some time, but for one. */
+    /** Frees each region whose rings have not been needed for some time, but keeps one region. */
     void shrink() {
         boolean held;
         lock.lock();
