@@ -20,10 +20,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
@@ -31,6 +33,7 @@ import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.Lab;
 
 /** rsocket's protocol between two streams, against rstream, and against peers that break it. */
@@ -295,11 +298,12 @@ class StreamLabTest {
             SendWorkRequest request = SendWorkRequest.allocate(pair.arena(), 1)
                     .rdmaWriteWithImmediate(0, 0, Integer.parseUnsignedInt(digits(message), radix(message)));
             Stream accepted = pair.acceptedStream();
-            pair.client().queuePair().postSend(request);
-            Bound.of(Async.LIMIT).await("a failure", () -> {
-                accepted.progress();
-                return accepted.isReadable();
-            });
+            pair.client().queuePair().postSend(request.signaled(true));
+            // A stream that makes progress before offers more room, and the client has no memory for the offer.
+            CompletionQueue sent = pair.client().sendQueue();
+            assertTrue(Completions.awaitAny(sent, new WorkCompletions(sent, 1)).succeeded(0));
+            accepted.progress();
+            assertTrue(accepted.isReadable());
             ProtocolException e = assertThrows(ProtocolException.class, () -> accepted.read(buffer, 0, PIECE));
             assertEquals(expected, e.getMessage());
             assertEquals(
