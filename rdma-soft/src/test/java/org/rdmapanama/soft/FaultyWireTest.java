@@ -258,8 +258,8 @@ class FaultyWireTest {
     /** Nothing follows the last packet of a message, so only the sender can find out that it is lost. */
     @Test
     void shouldFindLostLastPacketsWithoutSpendingARetry() {
-        // About a second, once.
-        ConnectOptions noRetries = new ConnectOptions().timeout(18).retryCount(0);
+        // 17 seconds, once: probes come in growing pauses, and a busy machine begins with long ones.
+        ConnectOptions noRetries = new ConnectOptions().timeout(22).retryCount(0);
         try (SoftPair pair = new SoftPair(QueuePairType.RC, noRetries, "faults", "loss=0.1,seed=51")) {
             SendWorkRequest write = pair.request()
                     .rdmaWrite(pair.memory.address() + HALF, pair.region.rkey())

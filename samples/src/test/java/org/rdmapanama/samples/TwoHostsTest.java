@@ -14,7 +14,7 @@ import org.rdmapanama.ffm.Program;
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TwoHostsTest {
     private static final String PORT = "18520";
-    private static final int ROUNDS = 2;
+    private static final int ROUNDS = Integer.getInteger("hosts.rounds", 2);
     private static final int JOIN_SECONDS = 120;
 
     /** Of processes that leave the first UDP port, which alone has addresses of IPv6, to others. */

@@ -286,7 +286,7 @@ class PerfLabTest {
             stopped.await("waiting for a client");
             // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
-            Run client = start("send-lat", at, "-n", "500", "--rate", "100", "-s", "64", "-F", "json");
+            Run client = start("send-lat", at, "-e", "-n", "500", "--rate", "100", "-s", "64", "-F", "json");
             stopped.await("  send-lat RC, 64 B");
             Thread.sleep(1000);
             stopped.signal("STOP");
