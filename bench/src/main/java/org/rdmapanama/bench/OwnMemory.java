@@ -15,6 +15,9 @@ final class OwnMemory {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final Pattern RESIDENT = Pattern.compile("^VmRSS:\\s+(\\d+) kB", Pattern.MULTILINE);
 
+    /** The serial collector closes small gaps between live objects in one of four collections only. */
+    private static final int LEAST_COLLECTIONS = 4;
+
     private static final int MOST_COLLECTIONS = 8;
     private static final int STABLE = 128;
 
@@ -31,10 +34,10 @@ final class OwnMemory {
         for (int i = 0; i < MOST_COLLECTIONS; i++) {
             System.gc();
             long now = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
-            if (now > used - STABLE) {
+            if (i >= LEAST_COLLECTIONS && now > used - STABLE) {
                 return now;
             }
-            used = now;
+            used = Math.min(used, now);
         }
         return used;
     }

@@ -13,7 +13,8 @@ import java.util.Objects;
  * buffer of up to some megabytes, and all of that counts as used.
  */
 public final class LiveHeap {
-    private static final int COLLECTIONS = 3;
+    /** The serial collector closes small gaps between live objects in one of four collections only. */
+    private static final int COLLECTIONS = 4;
 
     /** What goes when other objects have gone needs another collection, and a thread that runs in between. */
     private static final int PAUSE_MILLIS = 50;
