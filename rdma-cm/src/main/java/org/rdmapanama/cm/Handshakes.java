@@ -56,9 +56,9 @@ final class Handshakes {
         this.workTold = workTold;
     }
 
-    /** Needs the lock. */
+    /** Needs the lock. Once this is closed nobody accepts any more, while connections may still use the events. */
     private void tell() {
-        boolean work = hasWorkNow();
+        boolean work = !closed && hasWorkNow();
         if (work != told) {
             told = work;
             workTold.accept(work);
@@ -67,7 +67,7 @@ final class Handshakes {
 
     /** Needs the lock. */
     private boolean hasWorkNow() {
-        return closed || !requests.isEmpty() || !established.isEmpty() || !failed.isEmpty();
+        return !requests.isEmpty() || !established.isEmpty() || !failed.isEmpty();
     }
 
     /** Adds a request, and returns false if there is no room for it. */
@@ -125,11 +125,11 @@ final class Handshakes {
         }
     }
 
-    /** Whether there is something for a caller that accepts. */
+    /** Whether there is something for a caller that accepts, or nothing will come any more. */
     boolean hasWork() {
         lock.lock();
         try {
-            return hasWorkNow();
+            return closed || hasWorkNow();
         } finally {
             lock.unlock();
         }

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -300,6 +301,28 @@ class ServersLabTest {
             threads.submit(server::close).get(30, TimeUnit.SECONDS);
             assertTrue(second.awaitDisconnect(Lab.SECONDS));
             assertTrue(first.isConnected());
+        }
+    }
+
+    /** A loop over the events of a closed server, whose connections go on, sleeps until one of them ends. */
+    @Test
+    void shouldNotKeepALoopBusyAfterItHasClosed() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(arena, new RdmaServerOptions().connections(small()));
+                EventLoop loop = new EventLoop();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            Future<RdmaConnection> connecting = connecting(threads, arena);
+            RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+            RdmaConnection client = connecting.get(30, TimeUnit.SECONDS);
+            loop.add(server.channel(), null);
+            server.close();
+            assertNull(server.nextEnded());
+            assertEquals(0, loop.await(Duration.ofMillis(100)));
+            client.close();
+            assertEquals(1, loop.await(Lab.SECONDS));
+            assertSame(accepted, server.nextEnded());
+            assertEquals(0, loop.await(NOW));
+            accepted.close();
         }
     }
 }
