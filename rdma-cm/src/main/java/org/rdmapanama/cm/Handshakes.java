@@ -35,7 +35,14 @@ final class Handshakes {
 
     private final ArrayDeque<RdmaConnection> established = new ArrayDeque<>();
     private final ArrayDeque<Failed> failed = new ArrayDeque<>();
+
+    /** Connections that could not be closed, and are closed again with the server. */
+    private final List<RdmaConnection> unclosed = new ArrayList<>();
+
     private boolean closed;
+
+    /** Whether nobody accepts any more, because the device has gone. */
+    private boolean stopped;
 
     /** What was said last of whether there is work. */
     private boolean told;
@@ -58,7 +65,7 @@ final class Handshakes {
 
     /** Needs the lock. Once this is closed nobody accepts any more, while connections may still use the events. */
     private void tell() {
-        boolean work = !closed && hasWorkNow();
+        boolean work = !closed && !stopped && hasWorkNow();
         if (work != told) {
             told = work;
             workTold.accept(work);
@@ -223,6 +230,27 @@ final class Handshakes {
         }
     }
 
+    /** Keeps one that could not be closed until this is closed. */
+    void closeLater(Failed one) {
+        lock.lock();
+        try {
+            unclosed.add(one.connection());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Notes that callers that accept fail from now on: there is no work for them any more. */
+    void stop() {
+        lock.lock();
+        try {
+            stopped = true;
+            tell();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Returns how long a caller may wait without missing that a handshake takes too long, at most the limit. */
     Duration untilNextTimeout(Duration limit) {
         lock.lock();
@@ -256,9 +284,11 @@ final class Handshakes {
             List<RdmaConnection> all = new ArrayList<>(pending.keySet());
             all.addAll(established);
             failed.forEach(each -> all.add(each.connection()));
+            all.addAll(unclosed);
             pending.clear();
             established.clear();
             failed.clear();
+            unclosed.clear();
             tell();
             return all;
         } finally {

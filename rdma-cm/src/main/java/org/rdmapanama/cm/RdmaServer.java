@@ -56,6 +56,7 @@ public final class RdmaServer implements AutoCloseable {
     private final SharedEvents.Inbox inbox;
     private final CmId listener;
     private final InetSocketAddress localAddress;
+    private final KeptReady ready;
     private final Handshakes handshakes;
     private final ConnectionTable connections = new ConnectionTable();
 
@@ -87,7 +88,8 @@ public final class RdmaServer implements AutoCloseable {
         this.listener = listener;
         inbox = events.inbox();
         localAddress = listener.localAddress();
-        handshakes = new Handshakes(options, events.channel()::keepReady);
+        ready = new KeptReady(events.channel());
+        handshakes = new Handshakes(options, work -> ready.set(KeptReady.Reason.HANDSHAKE, work));
         choice = options.choice();
     }
 
@@ -144,6 +146,8 @@ public final class RdmaServer implements AutoCloseable {
             }
         } else if (event.type() == CmEventType.DEVICE_REMOVAL && listensAtDevice()) {
             removal = event;
+            handshakes.stop();
+            ready.set(KeptReady.Reason.REMOVAL, true);
         }
         inbox.changed();
     }
@@ -218,6 +222,7 @@ public final class RdmaServer implements AutoCloseable {
         }
         CmEvent gone = removal;
         if (gone != null) {
+            ready.set(KeptReady.Reason.REMOVAL, false);
             throw CmFailures.of("rdma_get_request", gone);
         }
     }
@@ -276,8 +281,13 @@ public final class RdmaServer implements AutoCloseable {
             }
             try {
                 each.connection().close();
-            } catch (RuntimeException | Error e) {
+            } catch (WrongThreadException e) {
+                // Nothing is closed yet.
                 handshakes.putBack(each);
+                throw e;
+            } catch (RuntimeException | Error e) {
+                // Trying again in each call would hold up all other clients.
+                handshakes.closeLater(each);
                 throw e;
             }
             options.failureHandler().accept(each.reason());
@@ -348,7 +358,7 @@ public final class RdmaServer implements AutoCloseable {
         synchronized (ended) {
             connection.handOut();
             if (connection.hasEnded() && connection.tellEnd()) {
-                ended.add(connection);
+                addEnded(connection);
             }
         }
     }
@@ -357,16 +367,28 @@ public final class RdmaServer implements AutoCloseable {
         synchronized (ended) {
             // One that is being closed has forgotten its end, or will.
             if (connection.isHandedOut() && connection.id().isOpen() && connection.tellEnd()) {
-                ended.add(connection);
+                addEnded(connection);
             }
         }
         inbox.changed();
     }
 
+    /** Needs the monitor. */
+    private void addEnded(RdmaConnection connection) {
+        ended.add(connection);
+        ready.set(KeptReady.Reason.END, true);
+    }
+
     private void forgetEnd(RdmaConnection connection) {
         synchronized (ended) {
             ended.remove(connection);
+            tellEnds();
         }
+    }
+
+    /** Needs the monitor. */
+    private void tellEnds() {
+        ready.set(KeptReady.Reason.END, !ended.isEmpty());
     }
 
     /**
@@ -388,6 +410,7 @@ public final class RdmaServer implements AutoCloseable {
             }
             RdmaConnection first = all.next();
             all.remove();
+            tellEnds();
             return first;
         }
     }

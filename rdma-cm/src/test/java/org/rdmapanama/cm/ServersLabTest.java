@@ -325,4 +325,27 @@ class ServersLabTest {
             accepted.close();
         }
     }
+
+    /** Whoever takes an event: a loop over the channel learns that a connection has ended. */
+    @Test
+    void shouldTellALoopOfAnEndWhoseEventAnotherCallTook() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(arena, new RdmaServerOptions().connections(small()));
+                EventLoop loop = new EventLoop();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            Future<RdmaConnection> connecting = connecting(threads, arena);
+            RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+            RdmaConnection client = connecting.get(30, TimeUnit.SECONDS);
+            loop.add(server.channel(), null);
+            assertTrue(server.accept(NOW).isEmpty());
+            client.close();
+            // Takes the event of the end.
+            assertTrue(accepted.awaitDisconnect(Lab.SECONDS));
+            assertEquals(1, loop.await(Lab.SECONDS));
+            assertEquals(1, loop.await(NOW), "until it is taken");
+            assertSame(accepted, server.nextEnded());
+            assertEquals(0, loop.await(NOW));
+            accepted.close();
+        }
+    }
 }

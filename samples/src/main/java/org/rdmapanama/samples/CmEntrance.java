@@ -107,6 +107,7 @@ final class CmEntrance implements Entrance {
             while (true) {
                 RdmaConnection connection = listening.accept(Duration.ZERO).orElse(null);
                 if (connection == null) {
+                    forgetEnded();
                     return null;
                 }
                 ServedTransfer client = (ServedTransfer) connection.attachment();
@@ -127,6 +128,14 @@ final class CmEntrance implements Entrance {
         } finally {
             forgetFailed();
         }
+    }
+
+    /** Each transfer looks for its end itself; the channel stays ready while one has not been taken. */
+    private void forgetEnded() {
+        RdmaConnection ended;
+        do {
+            ended = listening.nextEnded();
+        } while (ended != null);
     }
 
     private void forgetFailed() {

@@ -157,7 +157,7 @@ class StreamCommandLabTest {
         Run server = serve("-T b");
         String[] options = with("-T b --plot " + file, "stream", "-s", SERVER, "-b", CLIENT, "-p", port);
         try (Program client = Program.java(List.of(), Rdma.class, options)) {
-            client.assertSucceeds();
+            assertEquals(0, client.join(150), client::toString);
             assertAll(client.output());
         }
         assertEquals(0, server.join(), server::toString);
