@@ -41,11 +41,14 @@ import picocli.CommandLine.Spec;
 public final class Speed implements Callable<Integer> {
     private static final String UDP = "UDP, DatagramChannel";
     private static final String TCP = "TCP, SocketChannel";
-    private static final int PINGS = 2000;
-    private static final int CHUNKS = 256;
     private static final double MIB = 1 << 20;
     private static final double NANOS = 1e9;
     private static final long LIMIT_SECONDS = 60;
+
+    /** What the other end is told: to answer so many round trips, or to take so many chunks. */
+    private static final String PONG = "pong";
+
+    private static final String TAKE = "take";
 
     /** What the name of a way ends with whose ends are virtual threads. */
     private static final String VIRTUAL = "+virtual";
@@ -64,10 +67,22 @@ public final class Speed implements Callable<Integer> {
     private int warmUp;
 
     @Option(
+            names = "--pings",
+            defaultValue = "2000",
+            description = "Number of round trips per round and row, whose median counts (${DEFAULT-VALUE}).")
+    private int pings;
+
+    @Option(
+            names = "--chunks",
+            defaultValue = "256",
+            description = "Number of chunks per round and row (${DEFAULT-VALUE}).")
+    private int chunks;
+
+    @Option(
             names = "--rows",
             paramLabel = "TEXT",
             defaultValue = "",
-            description = "Only the rows whose title contains this, beside UDP and TCP.")
+            description = "Only the rows whose title contains this, beside UDP, TCP and the devices that are named.")
     private String rows;
 
     @Option(names = "--write", paramLabel = "FILE", description = "Write the table to this file, between its marks.")
@@ -159,12 +174,14 @@ public final class Speed implements Callable<Integer> {
             out.println(link.place());
             link.connect(lines.readLine());
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.equals("pong")) {
-                    for (int i = 0; i < PINGS; i++) {
+                String[] words = line.split(" ", -1);
+                int count = Integer.parseInt(words[1]);
+                if (words[0].equals(PONG)) {
+                    for (int i = 0; i < count; i++) {
                         link.pong();
                     }
                 } else {
-                    link.take(CHUNKS);
+                    link.take(count);
                 }
             }
         }
@@ -275,16 +292,16 @@ public final class Speed implements Callable<Integer> {
         }
 
         /** Returns the median time of a round trip or a get, in nanoseconds. */
-        double latency() throws IOException {
-            return in(thread, this::medianOfPings);
+        double latency(int pings) throws IOException {
+            return in(thread, () -> medianOf(pings));
         }
 
-        private double medianOfPings() throws IOException {
+        private double medianOf(int pings) throws IOException {
             Histogram histogram = new Histogram(TimeUnit.SECONDS.toNanos(LIMIT_SECONDS), 3);
             if (!gets) {
-                commands.println("pong");
+                commands.println(PONG + " " + pings);
             }
-            for (int i = 0; i < PINGS; i++) {
+            for (int i = 0; i < pings; i++) {
                 long start = System.nanoTime();
                 if (gets) {
                     link.get();
@@ -297,15 +314,15 @@ public final class Speed implements Callable<Integer> {
         }
 
         /** Returns the bandwidth, in MiB per second. */
-        double bandwidth() throws IOException {
-            return in(thread, this::pushed);
+        double bandwidth(int chunks) throws IOException {
+            return in(thread, () -> pushed(chunks));
         }
 
-        private double pushed() throws IOException {
-            commands.println("take");
+        private double pushed(int chunks) throws IOException {
+            commands.println(TAKE + " " + chunks);
             long start = System.nanoTime();
-            link.push(CHUNKS);
-            return CHUNKS * (double) Link.CHUNK / MIB / ((System.nanoTime() - start) / NANOS);
+            link.push(chunks);
+            return chunks * (double) Link.CHUNK / MIB / ((System.nanoTime() - start) / NANOS);
         }
 
         @Override
@@ -354,6 +371,8 @@ public final class Speed implements Callable<Integer> {
     public Integer call() throws IOException {
         atLeast("--rounds", rounds, 1);
         atLeast("--warmup", warmUp, 0);
+        atLeast("--pings", pings, 1);
+        atLeast("--chunks", chunks, 1);
         MarkedTable marked = file == null ? null : new MarkedTable(spec, file, "soft");
         if (marked != null) {
             marked.check();
@@ -423,7 +442,9 @@ public final class Speed implements Callable<Integer> {
         if (ways.keySet().stream().noneMatch(title -> title.contains(rows))) {
             throw new ParameterException(spec.commandLine(), "no row title contains '" + rows + "'");
         }
-        ways.keySet().removeIf(title -> !title.contains(rows) && !title.equals(UDP) && !title.equals(TCP));
+        ways.keySet()
+                .removeIf(title ->
+                        !title.contains(rows) && !title.equals(UDP) && !title.equals(TCP) && !devices.contains(title));
     }
 
     private void atLeast(String option, int value, int min) {
@@ -444,8 +465,8 @@ public final class Speed implements Callable<Integer> {
             pair = new Pair(way);
             pairs.put(title, pair);
         }
-        double latency = pair.latency();
-        double bandwidth = way.hasBandwidth ? pair.bandwidth() : Double.NaN;
+        double latency = pair.latency(pings);
+        double bandwidth = way.hasBandwidth ? pair.bandwidth(chunks) : Double.NaN;
         if (counts) {
             latencies.computeIfAbsent(title, key -> new ArrayList<>()).add(latency);
             bandwidths.computeIfAbsent(title, key -> new ArrayList<>()).add(bandwidth);

@@ -90,6 +90,8 @@ class OptionsTest {
                 "--rounds=0    | --rounds must be at least 1, not 0",
                 "--warmup=-1   | --warmup must be at least 0, not -1",
                 "--rounds=few  | --rounds must be a whole number: 'few'",
+                "--pings=0     | --pings must be at least 1, not 0",
+                "--chunks=0    | --chunks must be at least 1, not 0",
                 "--rows=absent | no row title contains 'absent'"
             })
     void shouldRefuseInSoft(String option, String message) {
