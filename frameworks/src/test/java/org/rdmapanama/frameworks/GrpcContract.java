@@ -189,7 +189,7 @@ abstract class GrpcContract {
         server.shutdown();
         assertTrue(channel.awaitTermination(SECONDS, TimeUnit.SECONDS));
         assertTrue(server.awaitTermination(SECONDS, TimeUnit.SECONDS));
-        assertTrue(group.shutdownGracefully(0, SECONDS, TimeUnit.SECONDS).await(SECONDS, TimeUnit.SECONDS));
+        Groups.shutDown(group);
     }
 
     private static CallOptions limited() {
