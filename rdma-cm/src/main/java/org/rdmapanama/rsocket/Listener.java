@@ -116,17 +116,32 @@ final class Listener {
 
     private void takeClients() throws InterruptedException {
         while (!isClosed()) {
-            Optional<RdmaConnection> client = server.accept(Duration.ZERO);
-            if (server.pending() > 0) {
-                // No event tells that a handshake takes too long.
-                StreamService.get().repeat(timeouts);
-            } else {
-                StreamService.get().stop(timeouts);
+            Optional<RdmaConnection> client;
+            try {
+                client = server.accept(Duration.ZERO);
+            } finally {
+                // Also when one client has failed: others may be in their handshake.
+                repeatWhilePending();
             }
             if (client.isEmpty()) {
                 return;
             }
             add(StreamLink.of(client.get()));
+        }
+    }
+
+    /** No event tells that a handshake takes too long. Nothing is repeated once {@link #close} has said that this is closed. */
+    private void repeatWhilePending() {
+        boolean pending = server.pending() > 0;
+        lock.lock();
+        try {
+            if (pending && !closed) {
+                StreamService.get().repeat(timeouts);
+            } else {
+                StreamService.get().stop(timeouts);
+            }
+        } finally {
+            lock.unlock();
         }
     }
 
