@@ -139,6 +139,11 @@ public final class EventLoop implements AutoCloseable {
             lock.unlock();
         }
         events.add(entry);
+        if (!isCurrent(entry)) {
+            // It was removed in between, or this was closed, when the source did not know the entry yet.
+            events.remove(entry);
+            return;
+        }
         // It may have an event already.
         suspect(entry);
         if (!isOpen(source)) {
@@ -147,11 +152,23 @@ public final class EventLoop implements AutoCloseable {
         }
     }
 
+    private boolean isCurrent(Entry entry) {
+        lock.lock();
+        try {
+            return entries.get(entry.waitable) == entry;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private static boolean isOpen(Waitable source) {
         try {
             return ReadySources.of(source) != null;
         } catch (IllegalStateException closed) {
             return false;
+        } catch (WrongThreadException confined) {
+            // Who takes its events finds out.
+            return true;
         }
     }
 
