@@ -425,9 +425,10 @@ public final class EventChannel implements Waitable, AutoCloseable {
 
     /** Destroys the native channel, unless an id that could not be destroyed still uses it. */
     private void destroy() {
+        // Nobody can take an event any more, also if the native channel has to stay.
+        source.close();
         if (ids.isEmpty()) {
             destroyed = true;
-            source.close();
             manager.destroyEventChannel(address);
         }
     }

@@ -252,6 +252,8 @@ final class StreamService {
             try {
                 link.release();
             } finally {
+                // It is not closed if the queue pair could not be destroyed.
+                loop.remove(link.events());
                 finishing.remove(this);
                 released.countDown();
             }

@@ -15,6 +15,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.internal.Releasing;
+import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.Bound;
 
@@ -125,6 +126,26 @@ class LostIdsTest {
             assertTrue(manager.channels.isEmpty());
         }
         assertEquals(2, manager.destroyed.size());
+    }
+
+    /** The native channel stays with its event, but nobody can take that. */
+    @Test
+    void shouldLeaveALoopWithAnIdThatCannotBeDestroyed() throws Exception {
+        try (EventLoop loop = new EventLoop();
+                EventChannel channel = EventChannel.create(manager)) {
+            CmId id = channel.createId(PortSpace.TCP);
+            loop.add(channel, null);
+            manager.tell(CmEventType.ESTABLISHED, id.nativeAddress(), 0);
+            assertEquals(1, loop.await(Duration.ofSeconds(20)));
+            manager.destroying = -Errno.ENOMEM;
+            assertThrows(ConnectionException.class, channel::close);
+            assertEquals(0, loop.size());
+            assertEquals(0, loop.await(Duration.ofMillis(100)));
+            manager.destroying = 0;
+            channel.close();
+            assertEquals(manager.ids, manager.destroyed);
+            assertTrue(manager.channels.isEmpty());
+        }
     }
 
     @Test

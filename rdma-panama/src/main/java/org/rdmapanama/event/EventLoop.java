@@ -324,7 +324,12 @@ public final class EventLoop implements AutoCloseable {
 
     private void look(Entry entry) {
         if (entry.source.isReady()) {
-            ready.add(entry);
+            if (isOpen(entry.waitable)) {
+                ready.add(entry);
+            } else {
+                // Its native end has failed, so its source is still open; but nobody can take the event.
+                forget(entry.waitable, entry);
+            }
         } else if (!entry.source.arm()) {
             // Nobody will tell of its events.
             unarmed = true;

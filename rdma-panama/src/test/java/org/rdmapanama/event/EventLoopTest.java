@@ -1,6 +1,8 @@
 package org.rdmapanama.event;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -10,18 +12,28 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.ReadySources;
 
-/** Objects that are removed at moments that a device does not choose. */
+/** Objects that close, or are removed, at moments that a device does not choose. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EventLoopTest {
-    /** An object that always has an event. */
+    private static final Duration SHORT = Duration.ofMillis(100);
+
+    /** An object that always has an event. Closing it leaves its source open, as if its native end had failed. */
     private static final class Busy implements Waitable {
         static {
             ReadySources.register(Busy.class, Busy::source);
         }
 
         private final ReadySource source = ReadySource.of(() -> true);
+        private boolean open = true;
+        private boolean confined;
 
         private ReadySource source() {
+            if (confined) {
+                throw new WrongThreadException("for a test");
+            }
+            if (!open) {
+                throw new IllegalStateException("closed for a test");
+            }
             return source;
         }
 
@@ -33,6 +45,37 @@ class EventLoopTest {
             source.signalOthers();
             source.remove(listener);
             return told.get() > 0;
+        }
+    }
+
+    @Test
+    void shouldForgetAClosedObjectWhoseSourceStaysReady() throws Exception {
+        try (EventLoop loop = new EventLoop()) {
+            Busy closing = new Busy();
+            Busy staying = new Busy();
+            loop.add(closing, null);
+            loop.add(staying, null);
+            assertEquals(2, loop.await(SHORT));
+            closing.open = false;
+            assertEquals(1, loop.await(SHORT));
+            assertSame(staying, loop.source(0));
+            assertEquals(1, loop.size());
+            assertFalse(closing.hasListeners());
+            staying.open = false;
+            assertEquals(0, loop.await(SHORT));
+            assertEquals(0, loop.size());
+        }
+    }
+
+    /** The thread that takes its events finds out. */
+    @Test
+    void shouldReportAnObjectThatBelongsToAnotherThread() throws Exception {
+        try (EventLoop loop = new EventLoop()) {
+            Busy busy = new Busy();
+            loop.add(busy, null);
+            busy.confined = true;
+            assertEquals(1, loop.await(SHORT));
+            assertEquals(1, loop.size());
         }
     }
 
