@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.EventChannel;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.ffm.internal.AtExit;
@@ -238,11 +239,21 @@ final class StreamService {
             if (isDone()) {
                 return true;
             }
-            link.takeEvents();
-            if (link.isFlushed() || System.nanoTime() - start > LINGER.toNanos()) {
+            if (isOver()) {
                 release();
             }
             return isDone();
+        }
+
+        private boolean isOver() {
+            try {
+                link.takeEvents();
+                return link.isFlushed() || System.nanoTime() - start > LINGER.toNanos();
+            } catch (VerbsException | IllegalStateException e) {
+                // The device is gone, say: it would fail at each look, and nothing is sent any more.
+                log.debug("the end of {} cannot be waited for: {}", link, e.toString());
+                return true;
+            }
         }
 
         private void release() {
