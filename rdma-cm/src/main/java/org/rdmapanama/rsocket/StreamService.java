@@ -102,11 +102,35 @@ final class StreamService {
     /** Takes note of the link of a client, and watches for its end. */
     void openedByClient(StreamLink link) {
         opened(link);
-        watch(link.connection().id().channel(), () -> {
-            if (!link.connection().isConnected()) {
+        EventChannel channel = link.connection().id().channel();
+        watch(channel, () -> {
+            if (!isConnected(link)) {
                 link.ended();
+                takeLast(channel);
             }
         });
+    }
+
+    /** A connection whose end cannot be answered, or whose events fail, has ended as well. */
+    private boolean isConnected(StreamLink link) {
+        try {
+            return link.connection().isConnected();
+        } catch (VerbsException e) {
+            log.debug("{} has ended: {}", link, e.toString());
+            return false;
+        }
+    }
+
+    /** Takes an event that comes after the end of the connection, such as TIMEWAIT_EXIT: nobody else does. */
+    private void takeLast(EventChannel channel) {
+        try {
+            channel.poll();
+        } catch (VerbsException e) {
+            log.debug("no more events of {}: {}", channel, e.toString());
+            loop.remove(channel);
+        } catch (IllegalStateException closedMeanwhile) {
+            // The loop has forgotten it.
+        }
     }
 
     /**

@@ -28,6 +28,8 @@ abstract class FailingConnectionManager extends ConnectionManager {
     private final Map<String, Thread> alive = new ConcurrentHashMap<>();
     private final Set<String> faults = ConcurrentHashMap.newKeySet();
 
+    private final Set<CmEventType> taken = ConcurrentHashMap.newKeySet();
+
     /** Of the thread that fails; the others go on. */
     private volatile Thread failing;
 
@@ -127,6 +129,11 @@ abstract class FailingConnectionManager extends ConnectionManager {
         return faults;
     }
 
+    /** The types of the events that were taken. */
+    Set<CmEventType> taken() {
+        return taken;
+    }
+
     @Override
     public long createEventChannel() {
         return fails("createEventChannel") ? FAILURE : made("channel", real.createEventChannel());
@@ -144,7 +151,9 @@ abstract class FailingConnectionManager extends ConnectionManager {
         if (result == 0) {
             long address = Native.struct(event, JAVA_LONG.byteSize()).get(JAVA_LONG, 0);
             MemorySegment struct = Native.struct(address, rdma_cm_event.sizeof());
-            if (CmEventType.of(rdma_cm_event.event(struct)) == CmEventType.CONNECT_REQUEST) {
+            CmEventType type = CmEventType.of(rdma_cm_event.event(struct));
+            taken.add(type);
+            if (type == CmEventType.CONNECT_REQUEST) {
                 made("id", rdma_cm_event.id(struct).address());
             }
         }

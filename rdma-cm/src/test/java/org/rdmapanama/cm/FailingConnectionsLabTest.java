@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.VerbsArena;
@@ -38,7 +40,11 @@ import org.rdmapanama.ffm.Descriptors;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.rsocket.RServerSocketChannel;
+import org.rdmapanama.rsocket.RSocketChannel;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.SleepingCall;
 
 /**
  * Whatever a program calls, and whichever call of the connection manager behind it fails: the program is told, nothing is
@@ -633,5 +639,33 @@ class FailingConnectionsLabTest {
             assertTrue(connection.awaitDisconnect(Duration.ZERO));
         }
         assertEquals(Set.of(), manager.alive());
+    }
+
+    /** Its reader would wait for ever. */
+    @Test
+    void shouldEndAnRSocketWhoseEndCannotBeAnswered() throws Throwable {
+        manager.insteadOfDisconnect(() -> -Errno.ENOMEM);
+        endUnaccepted(() -> manager.insteadOfDisconnect(null));
+    }
+
+    /** The thread that serves all rsockets would find the event there again and again. */
+    @Test
+    void shouldTakeWhatComesAfterTheEndOfAnRSocket() throws Throwable {
+        endUnaccepted(() -> Bound.of(Lab.PATIENCE)
+                .await("the last event", () -> manager.taken().contains(CmEventType.TIMEWAIT_EXIT)));
+    }
+
+    /** Nobody has accepted the client, so it is not told of the end in the stream. */
+    private static void endUnaccepted(Executable then) throws Throwable {
+        try (RServerSocketChannel server = RServerSocketChannel.open();
+                RSocketChannel client = RSocketChannel.open()) {
+            server.bind(Lab.freeAddress(Lab.SECOND_HOST));
+            client.bind(Lab.first(0));
+            assertTrue(client.connect(server.getLocalAddress()));
+            FutureTask<Integer> reading = SleepingCall.start(false, () -> client.read(ByteBuffer.allocate(1)));
+            server.close();
+            assertEquals(-1, SleepingCall.result(reading));
+            then.execute();
+        }
     }
 }
