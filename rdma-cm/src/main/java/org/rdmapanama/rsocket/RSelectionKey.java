@@ -134,7 +134,7 @@ final class RSelectionKey extends AbstractSelectionKey {
         selector.suspect(this);
     }
 
-    /** Returns true if the selector will not look at this yet. */
+    /** Returns true if the selector was not to look at this yet. */
     boolean becomeSuspected() {
         return suspected.compareAndSet(false, true);
     }

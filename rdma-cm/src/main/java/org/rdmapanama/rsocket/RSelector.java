@@ -238,27 +238,26 @@ public final class RSelector extends AbstractSelector {
         return key.ready() != before;
     }
 
-    private boolean addSuspect(RSelectionKey key) {
-        if (!key.becomeSuspected()) {
-            return false;
-        }
+    private void addSuspect(RSelectionKey key) {
         lock.lock();
         try {
-            suspects.add(key);
+            // With the lock: who finds it suspected relies on it being among the suspects.
+            if (key.becomeSuspected()) {
+                suspects.add(key);
+            }
         } finally {
             lock.unlock();
         }
-        return true;
     }
 
     /** Has the selecting thread look at a key at once. */
     void suspect(RSelectionKey key) {
-        if (addSuspect(key)) {
-            try {
-                loop.wakeup();
-            } catch (IllegalStateException closed) {
-                // Nobody selects any more.
-            }
+        addSuspect(key);
+        try {
+            // Also if it was suspected before: nobody may have been woken for that.
+            loop.wakeup();
+        } catch (IllegalStateException closed) {
+            // Nobody selects any more.
         }
     }
 

@@ -367,6 +367,22 @@ abstract class SelectorContract {
         assertEquals(1, Async.get(selecting));
     }
 
+    /** What a key waits for again comes without a further wake-up. */
+    @Test
+    void shouldSelectAClientAfterTheInterestWasAwayForAMoment() throws Exception {
+        SelectionKey key = server.register(selector, SelectionKey.OP_ACCEPT);
+        // Without a limit: at its end a selector looks again.
+        CompletableFuture<Integer> selecting = Async.start(() -> selector.select());
+        Thread.sleep(100);
+        assertFalse(selecting.isDone());
+        key.interestOps(0);
+        key.interestOps(SelectionKey.OP_ACCEPT);
+        SocketChannel other = keep(provider().openSocketChannel());
+        other.connect(server.getLocalAddress());
+        assertEquals(1, Async.get(selecting));
+        assertTrue(key.isAcceptable());
+    }
+
     @Test
     void shouldTellSeveralSelectors() throws Exception {
         Selector second = keep(provider().openSelector());
