@@ -26,6 +26,9 @@ import org.rdmapanama.event.EventLoop;
  * however many channels there are. Before it sleeps, it polls for the longest {@link RSocketOptions#RDMA_POLLING_TIME} that
  * one of the channels had when it was registered.
  *
+ * <p>As with the selectors of the JDK for TCP, a selection does not wait while a channel is ready whose key was left among the
+ * selected keys: it returns 0 if no ready set has changed.
+ *
  * <p>Threads: any, see {@code Selector}.
  */
 public final class RSelector extends AbstractSelector {
@@ -48,6 +51,9 @@ public final class RSelector extends AbstractSelector {
 
     /** The longest time for which one of the channels wants to be polled before a thread sleeps. */
     private final AtomicLong spinNanos = new AtomicLong();
+
+    /** Whether the last look has found a ready channel, whether or not its ready set has changed. Of the selecting thread. */
+    private boolean foundReady;
 
     private volatile boolean wokenUp;
 
@@ -138,7 +144,8 @@ public final class RSelector extends AbstractSelector {
         boolean polled = false;
         while (true) {
             int changed = look();
-            if (changed > 0 || wokenUp || !goesOn || !isOpen() || (timeout != null && timeout.isZero())) {
+            // A key that was left selected, and is ready as before, ends the wait as well: nothing would tell of more.
+            if (foundReady || wokenUp || !goesOn || !isOpen() || (timeout != null && timeout.isZero())) {
                 wokenUp = false;
                 if (polled) {
                     spinTime.found();
@@ -202,6 +209,7 @@ public final class RSelector extends AbstractSelector {
             lock.unlock();
         }
         int changed = 0;
+        foundReady = false;
         for (RSelectionKey key = looking.poll(); key != null; key = looking.poll()) {
             // From here on it is suspected again if something changes.
             key.clearSuspected();
@@ -227,6 +235,7 @@ public final class RSelector extends AbstractSelector {
         if (ready == 0) {
             return false;
         }
+        foundReady = true;
         // It may still be ready the next time.
         addSuspect(key);
         if (selected.select(key)) {

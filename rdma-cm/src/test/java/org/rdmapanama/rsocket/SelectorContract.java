@@ -383,6 +383,36 @@ abstract class SelectorContract {
         assertTrue(key.isAcceptable());
     }
 
+    /** Waiting is for channels that become ready, and one is ready. */
+    @Test
+    void shouldNotWaitWhileAKeyThatStaysSelectedIsReady() throws Exception {
+        SelectionKey key = client.register(selector, READ_WRITE);
+        assertEquals(1, selector.select());
+        assertEquals(SelectionKey.OP_WRITE, key.readyOps());
+        assertEquals(0, Async.get(Async.start(() -> selector.select())), "nothing has changed");
+        assertEquals(Set.of(key), selector.selectedKeys());
+        CompletableFuture<Integer> selecting = Async.start(() -> {
+            int count = 0;
+            while (!key.isReadable()) {
+                count += selector.select();
+            }
+            return count;
+        });
+        Thread.sleep(100);
+        assertFalse(selecting.isDone());
+        send(1);
+        assertEquals(1, Async.get(selecting));
+        assertEquals(READ_WRITE, key.readyOps());
+        assertEquals(1, read());
+        key.interestOps(SelectionKey.OP_READ);
+        assertEquals(0, selector.selectNow());
+        CompletableFuture<Integer> waiting = Async.start(() -> selector.select());
+        Thread.sleep(100);
+        assertFalse(waiting.isDone(), "it is selected, but not ready any more");
+        selector.wakeup();
+        assertEquals(0, Async.get(waiting));
+    }
+
     @Test
     void shouldTellSeveralSelectors() throws Exception {
         Selector second = keep(provider().openSelector());
