@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.event.EventLoop;
 
 /**
@@ -174,8 +175,9 @@ public final class RSelector extends AbstractSelector {
         try {
             int count = loop.await(limit);
             for (int i = 0; i < count; i++) {
-                take((CompletionChannel) loop.source(i));
-                addSuspect((RSelectionKey) loop.attachment(i));
+                RSelectionKey key = (RSelectionKey) loop.attachment(i);
+                take((CompletionChannel) loop.source(i), key);
+                addSuspect(key);
             }
             return true;
         } catch (InterruptedException e) {
@@ -186,7 +188,7 @@ public final class RSelector extends AbstractSelector {
         }
     }
 
-    private static void take(CompletionChannel channel) {
+    private void take(CompletionChannel channel, RSelectionKey key) {
         try {
             while (channel.await(Duration.ZERO) != null) {
                 // Looking at the key polls the queue.
@@ -195,6 +197,10 @@ public final class RSelector extends AbstractSelector {
             Thread.currentThread().interrupt();
         } catch (IllegalStateException closedMeanwhile) {
             // Looking at the key finds out.
+        } catch (VerbsException e) {
+            // It would be reported again and again. The program is told when it uses the channel.
+            loop.remove(channel);
+            key.watched().eventsFailed(e);
         }
     }
 
@@ -318,6 +324,11 @@ public final class RSelector extends AbstractSelector {
             case RServerSocketChannel server -> server.watched();
             default -> throw new IllegalSelectorException();
         };
+        return register(channel, watched, ops, attachment);
+    }
+
+    /** Registers a channel that is watched in this way. */
+    SelectionKey register(AbstractSelectableChannel channel, Watched watched, int ops, Object attachment) {
         checkOpen();
         RSelectionKey key = new RSelectionKey(this, channel, watched);
         key.attach(attachment);

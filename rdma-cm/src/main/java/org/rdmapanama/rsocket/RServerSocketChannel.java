@@ -296,6 +296,11 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
 
         @Override
+        public void eventsFailed(VerbsException cause) {
+            throw new IllegalStateException("a server has no completion channel", cause);
+        }
+
+        @Override
         public int readyOperations(int operations) {
             Listener current = listener;
             return current != null && current.isReady() ? SelectionKey.OP_ACCEPT & operations : 0;

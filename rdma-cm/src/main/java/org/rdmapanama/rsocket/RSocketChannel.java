@@ -1097,6 +1097,11 @@ public final class RSocketChannel extends SocketChannel {
         }
 
         @Override
+        public void eventsFailed(VerbsException cause) {
+            link.fail(cause);
+        }
+
+        @Override
         public int readyOperations(int operations) {
             if (state == ConnectState.PENDING) {
                 synchronized (stateLock) {

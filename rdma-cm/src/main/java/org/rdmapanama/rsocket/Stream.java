@@ -435,6 +435,18 @@ final class Stream {
         ended();
     }
 
+    /**
+     * Notes that the device does not tell of completions any more. Returns whether that ends the stream now: not if it has
+     * ended before.
+     */
+    boolean deviceFailed(VerbsException cause) {
+        boolean first = connected || inputOpen || outputOpen;
+        if (first) {
+            fail("Connection reset: " + cause.getMessage());
+        }
+        return first;
+    }
+
     private void fail(String cause) {
         if (failure == null) {
             failure = cause;

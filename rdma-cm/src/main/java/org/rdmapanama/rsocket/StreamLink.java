@@ -246,12 +246,43 @@ final class StreamLink {
 
     /** Needs the lock. */
     private void progress() {
-        if (!closed && stream.progress()) {
-            changed.signalAll();
-            Watchers all = watchers;
-            if (all != null && all.areSeveral()) {
-                all.tell();
+        try {
+            if (!closed && stream.progress()) {
+                changed.signalAll();
+                Watchers all = watchers;
+                if (all != null && all.areSeveral()) {
+                    all.tell();
+                }
             }
+        } catch (VerbsException e) {
+            fail(e);
+        }
+    }
+
+    /** Has the device tell of the next completion. Needs the lock. */
+    private void arm() {
+        try {
+            queue.requestNotification(false);
+        } catch (VerbsException e) {
+            fail(e);
+        }
+    }
+
+    /**
+     * Notes that the device does not tell of completions any more: nobody waits from now on, and reading and writing fail.
+     */
+    void fail(VerbsException cause) {
+        boolean first;
+        lock.lock();
+        try {
+            first = stream.deviceFailed(cause);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        if (first) {
+            // Only then: two selectors would tell each other for ever.
+            wake();
         }
     }
 
@@ -340,7 +371,7 @@ final class StreamLink {
                 spinTime.found();
                 return;
             }
-            queue.requestNotification(false);
+            arm();
             progress();
             if (isReady(wanted) || stream.hasMore()) {
                 return;
@@ -350,6 +381,8 @@ final class StreamLink {
                 channel.await(nanos == FOREVER ? EVER : Duration.ofNanos(left(nanos, start, spin)));
             } catch (IllegalStateException closedMeanwhile) {
                 // The caller finds out.
+            } catch (VerbsException e) {
+                fail(e);
             } finally {
                 lock.lock();
             }
@@ -391,6 +424,8 @@ final class StreamLink {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } catch (VerbsException e) {
+            fail(e);
         } finally {
             lock.unlock();
         }
@@ -403,7 +438,7 @@ final class StreamLink {
             progress();
             int ready = ready() & operations;
             if (ready == 0 && !closed) {
-                queue.requestNotification(false);
+                arm();
                 progress();
                 ready = ready() & operations;
                 if (ready == 0 && stream.hasMore()) {
@@ -473,6 +508,8 @@ final class StreamLink {
                 stream.endedByPeer();
             }
             changed.signalAll();
+        } catch (VerbsException e) {
+            fail(e);
         } finally {
             lock.unlock();
         }
@@ -526,6 +563,9 @@ final class StreamLink {
                 stream.progress();
             }
             return stream.isFlushed();
+        } catch (VerbsException e) {
+            fail(e);
+            return true;
         } finally {
             lock.unlock();
         }

@@ -1,6 +1,7 @@
 package org.rdmapanama.rsocket;
 
 import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.VerbsException;
 
 /** A channel that a selector can watch. */
 interface Watched {
@@ -17,6 +18,9 @@ interface Watched {
 
     /** Returns the completion channel whose events tell of changes; null while there is none. */
     CompletionChannel events();
+
+    /** Notes that the completion channel cannot be waited for any more: what is wanted is ready from now on, and fails. */
+    void eventsFailed(VerbsException cause);
 
     /** Returns for how many nanoseconds a selector polls before it sleeps. */
     long spinNanos();
