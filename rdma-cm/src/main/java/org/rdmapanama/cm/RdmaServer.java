@@ -511,8 +511,10 @@ public final class RdmaServer implements AutoCloseable {
     /**
      * Returns the channel with the events of this server and of its connections, to wait for in an {@link
      * org.rdmapanama.event.EventLoop}. When it is ready, call {@link #accept} with a timeout of zero until it returns
-     * nothing, and then {@link #nextEnded}. Do so at least once in each {@link RdmaServerOptions#handshakeTimeout}, too:
-     * no event tells that a client takes too long. Neither take events from the channel nor close it.
+     * nothing, and then {@link #nextEnded}, also until it returns nothing: the channel stays ready until then. Do so at
+     * least once in each {@link RdmaServerOptions#handshakeTimeout}, too: no event tells that a client takes too long.
+     * Neither take events from the channel nor close it. Once this server is closed, the channel tells of the ends of the
+     * connections that are still open.
      *
      * @return the channel
      */
