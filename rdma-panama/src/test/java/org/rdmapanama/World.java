@@ -362,6 +362,13 @@ final class World implements AutoCloseable {
         };
     }
 
+    /** Whether a key is that of a window that is open. */
+    boolean isKeyOfWindow(int key) {
+        return pool.getOrDefault(MemoryWindow.class, List.of()).stream()
+                .map(MemoryWindow.class::cast)
+                .anyMatch(window -> window.isOpen() && window.rkey() == key);
+    }
+
     private int knownKey() {
         return random.nextBoolean() && existing(MemoryWindow.class) instanceof MemoryWindow window && window.isOpen()
                 ? window.rkey()
