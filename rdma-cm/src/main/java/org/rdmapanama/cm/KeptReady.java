@@ -24,7 +24,7 @@ final class KeptReady {
         this.channel = channel;
     }
 
-    /** Says whether there is something to do for a reason. Must not be called with the lock of the channel's events. */
+    /** Says whether there is something to do for a reason. */
     synchronized void set(Reason reason, boolean holds) {
         int bit = 1 << reason.ordinal();
         int before = reasons;

@@ -376,7 +376,7 @@ public final class RdmaServer implements AutoCloseable {
     /** Needs the monitor. */
     private void addEnded(RdmaConnection connection) {
         ended.add(connection);
-        ready.set(KeptReady.Reason.END, true);
+        tellEnds();
     }
 
     private void forgetEnd(RdmaConnection connection) {

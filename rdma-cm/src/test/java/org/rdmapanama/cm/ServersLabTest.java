@@ -304,9 +304,13 @@ class ServersLabTest {
         }
     }
 
-    /** A loop over the events of a closed server, whose connections go on, sleeps until one of them ends. */
-    @Test
-    void shouldNotKeepALoopBusyAfterItHasClosed() throws Exception {
+    /** A connection of a server, and a loop over the events of that. */
+    @FunctionalInterface
+    private interface Watching {
+        void run(RdmaServer server, EventLoop loop, RdmaConnection client, RdmaConnection accepted) throws Exception;
+    }
+
+    private static void watch(Watching test) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = listen(arena, new RdmaServerOptions().connections(small()));
                 EventLoop loop = new EventLoop();
@@ -315,37 +319,35 @@ class ServersLabTest {
             RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
             RdmaConnection client = connecting.get(30, TimeUnit.SECONDS);
             loop.add(server.channel(), null);
-            server.close();
-            assertNull(server.nextEnded());
-            assertEquals(0, loop.await(Duration.ofMillis(100)));
-            client.close();
-            assertEquals(1, loop.await(Lab.SECONDS));
+            test.run(server, loop, client, accepted);
             assertSame(accepted, server.nextEnded());
             assertEquals(0, loop.await(NOW));
             accepted.close();
         }
     }
 
-    /** Whoever takes an event: a loop over the channel learns that a connection has ended. */
+    /** A loop over the events of a closed server, whose connections go on, sleeps until one of them ends. */
+    @Test
+    void shouldNotKeepALoopBusyAfterItHasClosed() throws Exception {
+        watch((server, loop, client, accepted) -> {
+            server.close();
+            assertNull(server.nextEnded());
+            assertEquals(0, loop.await(Duration.ofMillis(100)));
+            client.close();
+            assertEquals(1, loop.await(Lab.SECONDS));
+        });
+    }
+
+    /** Whichever call takes the event: a loop over the channel learns that a connection has ended. */
     @Test
     void shouldTellALoopOfAnEndWhoseEventAnotherCallTook() throws Exception {
-        try (VerbsArena arena = VerbsArena.ofShared();
-                RdmaServer server = listen(arena, new RdmaServerOptions().connections(small()));
-                EventLoop loop = new EventLoop();
-                ExecutorService threads = Executors.newCachedThreadPool()) {
-            Future<RdmaConnection> connecting = connecting(threads, arena);
-            RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
-            RdmaConnection client = connecting.get(30, TimeUnit.SECONDS);
-            loop.add(server.channel(), null);
+        watch((server, loop, client, accepted) -> {
             assertTrue(server.accept(NOW).isEmpty());
             client.close();
             // Takes the event of the end.
             assertTrue(accepted.awaitDisconnect(Lab.SECONDS));
             assertEquals(1, loop.await(Lab.SECONDS));
             assertEquals(1, loop.await(NOW), "until it is taken");
-            assertSame(accepted, server.nextEnded());
-            assertEquals(0, loop.await(NOW));
-            accepted.close();
-        }
+        });
     }
 }

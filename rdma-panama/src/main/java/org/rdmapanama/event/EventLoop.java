@@ -167,7 +167,7 @@ public final class EventLoop implements AutoCloseable {
         } catch (IllegalStateException closed) {
             return false;
         } catch (WrongThreadException confined) {
-            // Who takes its events finds out.
+            // The caller that takes its events finds out.
             return true;
         }
     }
