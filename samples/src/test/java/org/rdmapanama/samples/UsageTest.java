@@ -101,6 +101,7 @@ class UsageTest {
             ping -s --timeout -1                      | --timeout must be between
             selftest extra                            | selftest takes no operand: 'extra'
             selftest --timeout 0                      | --timeout must be between 1 and 1000, not 0
+            selftest --rounds 0                       | --rounds must be between 1 and 1000, not 0
             selftest -i 0                             | --device-port must be between 1 and 255, not 0
             selftest -p 1                             | Unknown options: '-p', '1'
             transfer                                  | give HOST, or --serve

@@ -30,6 +30,7 @@ import picocli.CommandLine.Spec;
         footer = "  rdma selftest -d mlx5_0 -o report.md")
 public final class SelftestCommand implements Callable<Integer> {
     private static final int MAX_SECONDS = 1000;
+    private static final int MAX_ROUNDS = 1000;
 
     /** Name of the system property that makes all queues direct. */
     private static final String DIRECT = "org.rdmapanama.direct";
@@ -47,6 +48,14 @@ public final class SelftestCommand implements Callable<Integer> {
             description = "How long to wait for a completion before the check fails (${DEFAULT-VALUE}).")
     private int timeoutSeconds;
 
+    @Option(
+            names = "--rounds",
+            paramLabel = "COUNT",
+            defaultValue = "9",
+            description =
+                    "How often to measure each speed, for up to 0.1 s each time; the median counts (${DEFAULT-VALUE}).")
+    private int rounds;
+
     @Mixin
     private DeviceOptions options;
 
@@ -63,6 +72,7 @@ public final class SelftestCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         options.check();
         options.range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
+        options.range("--rounds", rounds, 1, MAX_ROUNDS);
         if (Boolean.getBoolean(DIRECT)) {
             throw new Failure(
                     "the system property " + DIRECT + " is true, and then nothing would go through the driver:"
@@ -98,7 +108,7 @@ public final class SelftestCommand implements Callable<Integer> {
             }
         }
         report.heading("## Speed");
-        new SpeedMeasurements(subject, report).run();
+        new SpeedMeasurements(subject, report, rounds).run();
         report.heading("## Result");
         report.result();
         return report.isPassed() ? 0 : 1;

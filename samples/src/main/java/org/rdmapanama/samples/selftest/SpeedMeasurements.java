@@ -13,13 +13,12 @@ import org.rdmapanama.queue.QueuePairType;
  * other. It shows the magnitude, and is not a benchmark.
  */
 final class SpeedMeasurements {
-    private static final int ROUNDS = 9;
     private static final int ITERATIONS = 20_000;
     private static final long ROUND_NANOS = 100_000_000;
 
     // The JVM compiles what ran ten thousand times or so. An emulated device takes too long for that.
     private static final int WARM_UP_ROUNDS = 2;
-    private static final long WARM_UP_NANOS = 1_000_000_000;
+    private static final long MAX_WARM_UP_NANOS = 1_000_000_000;
 
     private static final int BURST = 32;
     private static final int BYTES = Long.BYTES;
@@ -40,10 +39,13 @@ final class SpeedMeasurements {
 
     private final Subject subject;
     private final SelftestReport report;
+    private final int rounds;
 
-    SpeedMeasurements(Subject subject, SelftestReport report) {
+    /** With a number of rounds, 1 or more, of which the median counts. */
+    SpeedMeasurements(Subject subject, SelftestReport report, int rounds) {
         this.subject = subject;
         this.report = report;
+        this.rounds = rounds;
     }
 
     /** The prepared requests of one way. */
@@ -145,7 +147,11 @@ final class SpeedMeasurements {
 
     /** Measures and writes the table. */
     void run() throws InterruptedException {
-        report.table("Median of " + ROUNDS + " rounds, in nanoseconds", "driver", "direct", "direct / driver");
+        report.table(
+                "Median of " + rounds + (rounds == 1 ? " round" : " rounds") + ", in nanoseconds",
+                "driver",
+                "direct",
+                "direct / driver");
         for (Kind kind : Kind.values()) {
             String[] cells = {kind.text, "", "", ""};
             String result = report.result("measurement, " + kind.text, () -> measure(kind, cells));
@@ -177,22 +183,23 @@ final class SpeedMeasurements {
         }
     }
 
-    private static Map<Way, Double> measure(Kind kind, Map<Way, Runner> runners)
-            throws CheckFailure, InterruptedException {
-        Map<Way, double[]> rounds = new EnumMap<>(Way.class);
-        runners.keySet().forEach(way -> rounds.put(way, new double[ROUNDS]));
-        for (int round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+    private Map<Way, Double> measure(Kind kind, Map<Way, Runner> runners) throws CheckFailure, InterruptedException {
+        Map<Way, double[]> results = new EnumMap<>(Way.class);
+        runners.keySet().forEach(way -> results.put(way, new double[rounds]));
+        // No longer than what is measured.
+        long warmUpNanos = Math.min(rounds * ROUND_NANOS, MAX_WARM_UP_NANOS);
+        for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
             for (Map.Entry<Way, Runner> each : runners.entrySet()) {
-                double nanos = each.getValue().round(kind, round < 0 ? WARM_UP_NANOS : ROUND_NANOS);
+                double nanos = each.getValue().round(kind, round < 0 ? warmUpNanos : ROUND_NANOS);
                 if (round >= 0) {
-                    rounds.get(each.getKey())[round] = nanos;
+                    results.get(each.getKey())[round] = nanos;
                 }
             }
         }
         Map<Way, Double> medians = new EnumMap<>(Way.class);
-        rounds.forEach((way, values) -> {
+        results.forEach((way, values) -> {
             Arrays.sort(values);
-            medians.put(way, values[ROUNDS / 2]);
+            medians.put(way, values[rounds / 2]);
         });
         return medians;
     }

@@ -286,7 +286,7 @@ class PerfLabTest {
             stopped.await("waiting for a client");
             // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
-            Run client = start("send-lat", at, "-e", "-n", "500", "--rate", "100", "-s", "64", "-F", "json");
+            Run client = start("send-lat", at, "-e", "-n", "300", "--rate", "100", "-s", "64", "-F", "json");
             stopped.await("  send-lat RC, 64 B");
             Thread.sleep(1000);
             stopped.signal("STOP");
@@ -294,7 +294,7 @@ class PerfLabTest {
             stopped.signal("CONT");
             assertEquals(0, client.join(), client::toString);
             Map<String, String> values = ReportTest.parse(client.out());
-            // About 150 of the 500 messages were due in that time. A test that postponed them would show only one
+            // About 150 of the 300 messages were due in that time. A test that postponed them would show only one
             // delay.
             double p99 = Double.parseDouble(values.get("99.0"));
             double p90 = Double.parseDouble(values.get("90.0"));

@@ -99,7 +99,8 @@ class SelftestCommandLabTest {
     @Test
     void shouldReportThatEveryCheckPassed(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("report.md");
-        Run run = Run.start("selftest", "-d", Lab.FIRST_DEVICE, "-o", file.toString(), "--timeout", "20");
+        Run run = Run.start(
+                "selftest", "-d", Lab.FIRST_DEVICE, "-o", file.toString(), "--timeout", "20", "--rounds", "1");
         int status = run.join(LIMIT);
         String report = Files.readString(file);
         assertEquals(0, status, () -> run + report);
@@ -122,7 +123,20 @@ class SelftestCommandLabTest {
                     result.startsWith("not possible: a direct queue cannot be created on " + Lab.FIRST_DEVICE),
                     result));
         }
+        assertMeasured(report);
         assertTrue(run.out().startsWith("no check failed, "), run::toString);
+    }
+
+    private static void assertMeasured(String report) {
+        List<String> rows = report.substring(
+                        report.indexOf("| Median of 1 round, in nanoseconds | "), report.indexOf("## Result"))
+                .lines()
+                .skip(2)
+                .filter(line -> !line.isEmpty())
+                .toList();
+        assertEquals(4, rows.size(), report);
+        String direct = isDirectPossible() ? "\\d+ \\| \\d+\\.\\d\\d" : "not possible \\| ";
+        rows.forEach(row -> assertTrue(row.matches("\\| [^|]+ \\| \\d+ \\| " + direct + " *\\|"), row));
     }
 
     @Test
