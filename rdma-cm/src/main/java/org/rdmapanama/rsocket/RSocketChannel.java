@@ -223,13 +223,18 @@ public final class RSocketChannel extends SocketChannel {
             readLock.lock();
             writeLock.lock();
             try {
-                begin(address, limited ? timeout.plus(timeout) : timeout);
+                begin(address, limited ? ofAttempt(timeout) : timeout);
                 return establish(limited ? timeout.toNanos() : FOREVER);
             } finally {
                 writeLock.unlock();
                 readLock.unlock();
             }
         });
+    }
+
+    /** The caller that blocks gives up first, however late it wakes up, and tells why; closing then ends the attempt. */
+    private Duration ofAttempt(Duration timeout) {
+        return timeout.plus(isBlocking() ? CONNECT_TIMEOUT : timeout);
     }
 
     private void begin(InetSocketAddress address, Duration timeout) throws IOException {

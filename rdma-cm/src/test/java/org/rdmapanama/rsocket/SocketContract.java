@@ -17,6 +17,7 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
@@ -53,6 +54,9 @@ abstract class SocketContract {
 
     /** A free address to listen at. */
     abstract InetSocketAddress address();
+
+    /** The address of a server that does not answer clients, until the test ends. */
+    abstract SocketAddress silent() throws Exception;
 
     private ServerSocket serverSocket() throws IOException {
         return provider().openServerSocketChannel().socket();
@@ -212,6 +216,20 @@ abstract class SocketContract {
         accepted.getOutputStream().write(5);
         client.setSoTimeout(30_000);
         assertEquals(5, in.read());
+    }
+
+    @Test
+    void shouldLimitConnecting() throws Exception {
+        SocketAddress silent = silent();
+        for (int millis : new int[] {1, 1, 2, 20}) {
+            Socket other = socket();
+            SocketTimeoutException late =
+                    assertThrowsExactly(SocketTimeoutException.class, () -> other.connect(silent, millis));
+            assertTrue(late.getMessage().startsWith("Connect timed out"), late.getMessage());
+            assertTrue(other.isClosed());
+            assertFalse(other.isConnected());
+            assertThrows(ClosedChannelException.class, () -> other.connect(silent, millis));
+        }
     }
 
     @Test
