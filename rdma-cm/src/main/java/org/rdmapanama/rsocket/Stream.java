@@ -198,15 +198,23 @@ final class Stream {
      * @throws org.rdmapanama.VerbsException when the device refuses the memory
      */
     Stream(RdmaConnection connection, StreamSizes sizes) {
+        this(connection, sizes, isIwarp(connection));
+    }
+
+    /**
+     * Creates the stream of a connection whose messages are sends, as over iWARP, or are not: both ends must agree. Devices that
+     * have immediate data can do either.
+     */
+    Stream(RdmaConnection connection, StreamSizes sizes, boolean messagesApart) {
         this.connection = connection;
+        this.messagesApart = messagesApart;
         queuePair = connection.queuePair();
         queue = connection.sendQueue();
         credits = sizes.receives();
         receives = credits + CONTROLS;
-        messagesApart = isIwarp(connection);
         inlineBytes = queuePair.capabilities().maxInlineData();
         if (messagesApart && inlineBytes < StreamMessage.BYTES) {
-            throw new UnsupportedOperationException("a stream over iWARP needs " + StreamMessage.BYTES
+            throw new UnsupportedOperationException("a stream without immediate data needs " + StreamMessage.BYTES
                     + " bytes of inline data, and " + queuePair + " has " + inlineBytes);
         }
         completions = new WorkCompletions(queue, BATCH);

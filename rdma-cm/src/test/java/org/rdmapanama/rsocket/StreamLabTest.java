@@ -40,8 +40,6 @@ import org.rdmapanama.testing.Lab;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StreamLabTest {
-    private static final String IWARP_FIRST = "10.78.0.1";
-    private static final String IWARP_SECOND = "10.78.0.2";
     private static final int PIECE = 20_000;
 
     private final MemorySegment buffer = Arena.ofAuto().allocate(PIECE);
@@ -120,17 +118,6 @@ class StreamLabTest {
         });
     }
 
-    private static void assumeIwarp(boolean iwarp) {
-        if (iwarp) {
-            Lab.assumeInLab("it is no iWARP device");
-        }
-    }
-
-    private static StreamPair open(boolean iwarp, StreamSizes sizes) throws Exception {
-        assumeIwarp(iwarp);
-        return StreamPair.open(iwarp ? IWARP_FIRST : Lab.FIRST_HOST, iwarp ? IWARP_SECOND : Lab.SECOND_HOST, sizes);
-    }
-
     @ParameterizedTest
     @CsvSource({
         "false, 131072, 131072, 384, 384, 64, 3000000",
@@ -140,10 +127,10 @@ class StreamLabTest {
         "true, 4096, 8192, 16, 16, 4, 100000"
     })
     void shouldCarryBytesBothWays(
-            boolean iwarp, int sendBytes, int receiveBytes, int sends, int receives, int inline, int bytes)
+            boolean apart, int sendBytes, int receiveBytes, int sends, int receives, int inline, int bytes)
             throws Exception {
         StreamSizes sizes = new StreamSizes(sendBytes, receiveBytes, sends, receives, inline, 0);
-        try (StreamPair pair = open(iwarp, sizes)) {
+        try (StreamPair pair = StreamPair.open(apart, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             Direction there = new Direction(client, accepted, bytes, 7);
@@ -164,8 +151,8 @@ class StreamLabTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldEndOneDirectionAfterTheOther(boolean iwarp) throws Exception {
-        try (StreamPair pair = open(iwarp, StreamSizes.DEFAULT)) {
+    void shouldEndOneDirectionAfterTheOther(boolean apart) throws Exception {
+        try (StreamPair pair = StreamPair.open(apart, StreamSizes.DEFAULT)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             assertEquals(100, client.write(buffer, 0, 100, null));
@@ -190,9 +177,9 @@ class StreamLabTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldNotWriteMoreThanThePeerHasRoomFor(boolean iwarp) throws Exception {
+    void shouldNotWriteMoreThanThePeerHasRoomFor(boolean apart) throws Exception {
         StreamSizes sizes = new StreamSizes(1 << 16, 1 << 14, 64, 64, 0, 0);
-        try (StreamPair pair = open(iwarp, sizes)) {
+        try (StreamPair pair = StreamPair.open(apart, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             await("the second half", pair, () -> pair.acceptedStream().isFlushed());
@@ -218,9 +205,9 @@ class StreamLabTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldStopAtTheLastCredit(boolean iwarp) throws Exception {
+    void shouldStopAtTheLastCredit(boolean apart) throws Exception {
         StreamSizes sizes = new StreamSizes(1 << 16, 1 << 16, 64, 16, 0, 0);
-        try (StreamPair pair = open(iwarp, sizes)) {
+        try (StreamPair pair = StreamPair.open(apart, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             for (int i = 0; i < sizes.receives(); i++) {
@@ -238,12 +225,12 @@ class StreamLabTest {
     /** Each waits for the other: there is neither a credit nor room, in either direction. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void shouldComeFreeWhenBothSidesAreFull(boolean iwarp) throws Exception {
+    void shouldComeFreeWhenBothSidesAreFull(boolean apart) throws Exception {
         int messages = 16;
         int bytes = 256;
         int all = messages * bytes;
         StreamSizes sizes = new StreamSizes(1 << 16, all, 64, messages, 0, 0);
-        try (StreamPair pair = open(iwarp, sizes)) {
+        try (StreamPair pair = StreamPair.open(apart, sizes)) {
             Stream client = pair.clientStream();
             Stream accepted = pair.acceptedStream();
             for (int round = 0; round < 50; round++) {
@@ -291,8 +278,7 @@ class StreamLabTest {
     void shouldBreakWithAPeerThatBreaksTheProtocol(String expected, String message) throws Exception {
         byte[] data = new ConnectionData(false, 16, 0, new Offer(0, 0, 2), new Offer(0, 0, 1)).toBytes();
         try (StreamPair pair = StreamPair.open(
-                Lab.FIRST_HOST,
-                Lab.SECOND_HOST,
+                false,
                 new RdmaConnectionOptions().privateData(data).prepare(connection -> {}),
                 StreamSizes.DEFAULT)) {
             SendWorkRequest request = SendWorkRequest.allocate(pair.arena(), 1)
@@ -323,7 +309,7 @@ class StreamLabTest {
 
     /** Connects a client that is no stream and has no receives, so that what is sent to it does not arrive. */
     private static StreamPair openToAPeerWithoutReceives(int credits) throws Exception {
-        return StreamPair.open(Lab.FIRST_HOST, Lab.SECOND_HOST, withoutReceives(credits), StreamSizes.DEFAULT);
+        return StreamPair.open(false, withoutReceives(credits), StreamSizes.DEFAULT);
     }
 
     /** Options of that client. */
@@ -402,7 +388,7 @@ class StreamLabTest {
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, address);
                 Program client = Program.start(command.split(" ", -1))) {
-            RdmaConnection accepted = StreamPair.accept(server, StreamSizes.DEFAULT);
+            RdmaConnection accepted = StreamPair.accept(server, StreamSizes.DEFAULT, iwarp);
             echo(StreamPair.of(accepted));
             client.assertSucceeds();
         }
@@ -410,7 +396,7 @@ class StreamLabTest {
 
     @Test
     void shouldSeeThatThePeerDisconnects() throws Exception {
-        try (StreamPair pair = open(false, StreamSizes.DEFAULT)) {
+        try (StreamPair pair = StreamPair.open(false, StreamSizes.DEFAULT)) {
             Stream accepted = pair.acceptedStream();
             pair.clientStream().end(true);
             await(

@@ -12,23 +12,35 @@ import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Lab;
 
-/** Both ends of a stream. */
+/** Both ends of a stream, whose messages are immediate data, or are sends of their own ("apart"), as over iWARP. */
 record StreamPair(VerbsArena arena, RdmaServer server, RdmaConnection client, RdmaConnection accepted)
         implements AutoCloseable {
-    static StreamPair open(String from, String to, StreamSizes sizes) throws Exception {
-        return open(from, to, connecting(sizes), sizes);
+    private static final String IWARP_FIRST = "10.78.0.1";
+    private static final String IWARP_SECOND = "10.78.0.2";
+
+    /** The lab has an iWARP device for messages apart; elsewhere one device does either. */
+    static String firstHost(boolean apart) {
+        return apart && Lab.isInLab() ? IWARP_FIRST : Lab.FIRST_HOST;
+    }
+
+    static String secondHost(boolean apart) {
+        return apart && Lab.isInLab() ? IWARP_SECOND : Lab.SECOND_HOST;
+    }
+
+    static StreamPair open(boolean apart, StreamSizes sizes) throws Exception {
+        return open(apart, connecting(sizes, apart), sizes);
     }
 
     /** Connects with the options of a client that need not be a stream. */
-    static StreamPair open(String from, String to, RdmaConnectionOptions options, StreamSizes sizes) throws Exception {
+    static StreamPair open(boolean apart, RdmaConnectionOptions options, StreamSizes sizes) throws Exception {
         VerbsArena arena = VerbsArena.ofShared();
         try {
-            InetSocketAddress address = Lab.freeAddress(to);
+            InetSocketAddress address = Lab.freeAddress(secondHost(apart));
             RdmaServer server = RdmaServer.listen(arena, address);
-            options.localAddress(new InetSocketAddress(from, 0));
+            options.localAddress(new InetSocketAddress(firstHost(apart), 0));
             CompletableFuture<RdmaConnection> client =
                     Async.start(() -> new RdmaClient(arena).connect(address, options, Lab.SECONDS));
-            RdmaConnection accepted = accept(server, sizes);
+            RdmaConnection accepted = accept(server, sizes, apart);
             return new StreamPair(arena, server, take(Async.get(client)), accepted);
         } catch (Throwable e) {
             arena.close();
@@ -37,19 +49,19 @@ record StreamPair(VerbsArena arena, RdmaServer server, RdmaConnection client, Rd
     }
 
     /** Options of a client whose connection gets a stream; see {@link #take}. */
-    static RdmaConnectionOptions connecting(StreamSizes sizes) {
+    static RdmaConnectionOptions connecting(StreamSizes sizes, boolean apart) {
         return Stream.options(sizes)
-                .prepare(connection -> connection.attach(new Stream(connection, sizes)))
+                .prepare(connection -> connection.attach(new Stream(connection, sizes, apart)))
                 .privateData(connection -> of(connection).connectionData().toBytes());
     }
 
     /** Accepts the next client. */
-    static RdmaConnection accept(RdmaServer server, StreamSizes sizes) throws Exception {
+    static RdmaConnection accept(RdmaServer server, StreamSizes sizes, boolean apart) throws Exception {
         ConnectionRequest request = server.awaitRequest(Lab.SECONDS).orElseThrow();
         ConnectionData data = ConnectionData.parse(request.privateData());
         return request.accept(
-                connecting(sizes).prepare(connection -> {
-                    Stream stream = new Stream(connection, sizes);
+                connecting(sizes, apart).prepare(connection -> {
+                    Stream stream = new Stream(connection, sizes, apart);
                     stream.peer(data);
                     connection.attach(stream);
                 }),
