@@ -17,6 +17,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundInvoker;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
@@ -25,30 +26,37 @@ import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
-import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpResponse;
 import io.netty.handler.codec.http.DefaultLastHttpContent;
 import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.Attribute;
+import io.netty.util.AttributeKey;
 import io.netty.util.ResourceLeakDetector;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.nio.channels.spi.SelectorProvider;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -56,6 +64,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What programs do with Netty, on the channels of a provider. */
@@ -64,6 +73,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 abstract class NettyContract {
     private static final int LARGE = 1 << 20;
     private static final int SECONDS = 60;
+    private static final int CHUNK = 10_000;
 
     static {
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
@@ -289,7 +299,7 @@ abstract class NettyContract {
         client.close().sync();
     }
 
-    /** A server of HTTP/1.1 that sends back the body of each request, in chunks if the path says so. */
+    /** A server of HTTP/1.1 that sends back the body of each request, in chunks if the path says so, and how the request came. */
     private Channel serveHttp() throws InterruptedException {
         return new ServerBootstrap()
                 .group(group)
@@ -298,7 +308,11 @@ abstract class NettyContract {
                     @Override
                     protected void initChannel(Channel channel) {
                         channel.pipeline()
-                                .addLast(new HttpServerCodec(), new HttpObjectAggregator(4 * LARGE), new HttpEcho());
+                                .addLast(
+                                        new HttpServerCodec(),
+                                        new RequestKind(),
+                                        new HttpObjectAggregator(4 * LARGE),
+                                        new HttpEcho());
                     }
                 })
                 .bind(address())
@@ -306,39 +320,68 @@ abstract class NettyContract {
                 .channel();
     }
 
-    private static final class HttpEcho extends SimpleChannelInboundHandler<FullHttpRequest> {
-        private static final int CHUNK = 10_000;
+    /** Notes how each request has come, before it is aggregated. */
+    private static final class RequestKind extends ChannelInboundHandlerAdapter {
+        static final String ANSWER = "x-request-came";
+        static final AttributeKey<Queue<String>> KEY = AttributeKey.valueOf("kinds");
 
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (message instanceof HttpRequest request) {
+                Attribute<Queue<String>> kinds = context.channel().attr(KEY);
+                kinds.setIfAbsent(new ArrayDeque<>());
+                kinds.get()
+                        .add(
+                                HttpUtil.isTransferEncodingChunked(request)
+                                        ? "chunked"
+                                        : request.headers().get(HttpHeaderNames.CONTENT_LENGTH));
+            }
+            context.fireChannelRead(message);
+        }
+    }
+
+    /** In pieces of {@link #CHUNK} bytes, of which a large body has many. */
+    private static void writeChunked(ChannelOutboundInvoker to, HttpMessage head, ByteBuf body) {
+        HttpUtil.setTransferEncodingChunked(head, true);
+        to.write(head);
+        while (body.readableBytes() > CHUNK) {
+            to.writeAndFlush(new DefaultHttpContent(body.readRetainedSlice(CHUNK)));
+        }
+        to.writeAndFlush(new DefaultLastHttpContent(body));
+    }
+
+    private static final class HttpEcho extends SimpleChannelInboundHandler<FullHttpRequest> {
         @Override
         protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
             DefaultHttpResponse head = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
-            ByteBuf body = request.content();
+            head.headers().set(RequestKind.ANSWER, context.channel().attr(RequestKind.KEY).get().remove());
+            ByteBuf body = request.content().retain();
             if (request.uri().equals("/chunked")) {
-                HttpUtil.setTransferEncodingChunked(head, true);
-                context.write(head);
-                while (body.readableBytes() > CHUNK) {
-                    context.write(new DefaultHttpContent(body.readRetainedSlice(CHUNK)));
-                }
+                writeChunked(context, head, body);
             } else {
                 HttpUtil.setContentLength(head, body.readableBytes());
                 context.write(head);
+                context.writeAndFlush(new DefaultLastHttpContent(body));
             }
-            context.writeAndFlush(new DefaultLastHttpContent(body.readRetainedSlice(body.readableBytes())));
         }
     }
 
     private static final class Responses extends SimpleChannelInboundHandler<FullHttpResponse> {
         private final BlockingQueue<byte[]> bodies = new LinkedBlockingQueue<>();
 
+        /** How the server has seen the requests: chunked, or of which length. */
+        private final Queue<String> requests = new ConcurrentLinkedQueue<>();
+
         @Override
         protected void channelRead0(ChannelHandlerContext context, FullHttpResponse response) {
+            requests.add(response.headers().get(RequestKind.ANSWER));
             bodies.add(ByteBufUtil.getBytes(response.content()));
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/whole", "/chunked"})
-    void shouldSpeakHttp(String path) throws Exception {
+    @CsvSource({"/whole, false", "/whole, true", "/chunked, false", "/chunked, true"})
+    void shouldSpeakHttp(String path, boolean chunkedRequest) throws Exception {
         Channel server = serveHttp();
         Responses responses = new Responses();
         Channel client = connect(server, new ChannelInitializer<>() {
@@ -350,14 +393,20 @@ abstract class NettyContract {
         // Kept alive and pipelined.
         int[] sizes = {0, 1, 9999, 10_000, LARGE};
         for (int size : sizes) {
-            DefaultFullHttpRequest request = new DefaultFullHttpRequest(
-                    HttpVersion.HTTP_1_1, HttpMethod.POST, path, Unpooled.wrappedBuffer(data(size)));
-            request.headers().set(HttpHeaderNames.HOST, "localhost");
-            HttpUtil.setContentLength(request, size);
-            client.writeAndFlush(request);
+            ByteBuf body = Unpooled.wrappedBuffer(data(size));
+            DefaultHttpRequest head = new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.POST, path);
+            head.headers().set(HttpHeaderNames.HOST, "localhost");
+            if (chunkedRequest) {
+                writeChunked(client, head, body);
+            } else {
+                HttpUtil.setContentLength(head, size);
+                client.write(head);
+                client.writeAndFlush(new DefaultLastHttpContent(body));
+            }
         }
         for (int size : sizes) {
             assertTrue(Arrays.equals(data(size), responses.bodies.poll(SECONDS, TimeUnit.SECONDS)), "body of " + size);
+            assertEquals(chunkedRequest ? "chunked" : Integer.toString(size), responses.requests.poll());
         }
         client.close().sync();
         server.close().sync();
