@@ -49,7 +49,7 @@ abstract class GrpcContract {
     private static final int MESSAGES = 1000;
 
     private static final MethodDescriptor.Marshaller<String> TEXT = new Text();
-    private static final MethodDescriptor<String, String> UNARY = method("unary", MethodType.UNARY);
+    static final MethodDescriptor<String, String> UNARY = method("unary", MethodType.UNARY);
     private static final MethodDescriptor<String, String> COUNT = method("count", MethodType.CLIENT_STREAMING);
     private static final MethodDescriptor<String, String> REPEAT = method("repeat", MethodType.SERVER_STREAMING);
     private static final MethodDescriptor<String, String> CHAT = method("chat", MethodType.BIDI_STREAMING);
