@@ -27,7 +27,8 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         description =
                 "Compare sockets over RDMA with TCP and, where a kernel has the device, with the C program rstream; and"
-                        + " Netty over both. Two processes of this machine exchange messages of 64 B, and chunks one way.")
+                        + " Netty over both. Two processes of this machine exchange messages of 64 B, and chunks one way. A"
+                        + " second table has selectors of few and of many channels, in one process.")
 public final class SocketBenchmark implements Callable<Integer> {
     private static final String BASE = "SocketChannel over TCP, blocking";
     private static final String SOFT_HOST = "127.0.0.1";
@@ -76,6 +77,13 @@ public final class SocketBenchmark implements Callable<Integer> {
     private int chunkKib;
 
     @Option(
+            names = "--channels",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "Channels of a selector of which one is ready (${DEFAULT-VALUE}; compared with 10).")
+    private int channels;
+
+    @Option(
             names = "--rows",
             paramLabel = "TEXT",
             defaultValue = "",
@@ -89,6 +97,7 @@ public final class SocketBenchmark implements Callable<Integer> {
     private CommandSpec spec;
 
     private final Map<String, Subject> subjects = new LinkedHashMap<>();
+    private final List<Selections> selections = new ArrayList<>();
     private final Map<String, List<Double>> roundTrips = new LinkedHashMap<>();
     private final Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
 
@@ -175,6 +184,7 @@ public final class SocketBenchmark implements Callable<Integer> {
         atLeast("--warmup", warmUp, 0);
         atLeast("--pings", pings, 1);
         atLeast("--chunk", chunkKib, 1);
+        atLeast("--channels", channels, 1);
         if (chunkKib > MOST_KIB) {
             throw new ParameterException(
                     spec.commandLine(), "--chunk must be at most " + MOST_KIB + ", not " + chunkKib);
@@ -200,6 +210,9 @@ public final class SocketBenchmark implements Callable<Integer> {
             }
         } finally {
             for (Subject each : subjects.values()) {
+                each.close();
+            }
+            for (Selections each : selections) {
                 each.close();
             }
         }
@@ -248,7 +261,9 @@ public final class SocketBenchmark implements Callable<Integer> {
                 addRstream("rstream -T a, spinning", new Rstream(rdma, "a"));
             }
         }
-        if (subjects.size() == 1 && !BASE.contains(rows)) {
+        addSelections("SocketChannel over TCP, selecting", tcp);
+        addSelections("RSocketChannel, selecting", rdma);
+        if (subjects.size() == 1 && selections.isEmpty() && !BASE.contains(rows)) {
             throw new ParameterException(spec.commandLine(), "no row title contains '" + rows + "'");
         }
     }
@@ -256,6 +271,12 @@ public final class SocketBenchmark implements Callable<Integer> {
     private void addRstream(String title, Rstream program) {
         if (isWanted(title)) {
             subjects.put(title, new InC(program));
+        }
+    }
+
+    private void addSelections(String title, Settings settings) throws IOException {
+        if (title.contains(rows)) {
+            selections.add(new Selections(title, settings, channels));
         }
     }
 
@@ -275,6 +296,9 @@ public final class SocketBenchmark implements Callable<Integer> {
                         .computeIfAbsent(each.getKey(), key -> new ArrayList<>())
                         .add(bandwidth);
             }
+        }
+        for (Selections each : selections) {
+            each.measure(pings, counts);
         }
     }
 
@@ -297,6 +321,11 @@ public final class SocketBenchmark implements Callable<Integer> {
                     micros / roundTrip,
                     mebibytes,
                     mebibytes / bandwidth));
+        }
+        if (!selections.isEmpty()) {
+            lines.add("");
+            lines.addAll(Selections.head(channels));
+            selections.forEach(each -> lines.add(each.row()));
         }
         return lines;
     }

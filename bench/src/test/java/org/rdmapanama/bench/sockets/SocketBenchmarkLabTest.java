@@ -20,6 +20,8 @@ class SocketBenchmarkLabTest {
     private static final Pattern ROW =
             Pattern.compile("\\| (.+?) +\\| +([\\d.]+) \\| +([\\d.]+) \\| +(\\d+) \\| +([\\d.]+) \\|");
 
+    private static final Pattern SELECTING = Pattern.compile("\\| (.+), selecting \\| ([\\d.]+) \\| ([\\d.]+) \\|");
+
     /** In a process of its own, as it is used: what its sockets have left to send keeps the device open for a while. */
     @Test
     void shouldCompare() throws Exception {
@@ -33,6 +35,8 @@ class SocketBenchmarkLabTest {
                 "--warmup",
                 "0",
                 "--pings",
+                "20",
+                "--channels",
                 "20",
                 "--host",
                 Lab.SECOND_HOST,
@@ -54,6 +58,17 @@ class SocketBenchmarkLabTest {
         for (Matcher row : rows) {
             assertTrue(Double.parseDouble(row.group(2)) > 0, out);
             assertTrue(Double.parseDouble(row.group(4)) > 0, out);
+        }
+        List<Matcher> selecting =
+                out.lines().map(SELECTING::matcher).filter(Matcher::matches).toList();
+        assertEquals(
+                List.of("SocketChannel over TCP", "RSocketChannel"),
+                selecting.stream().map(row -> row.group(1)).toList(),
+                out);
+        assertTrue(out.contains("| 1 of 10 channels, µs | 1 of 20 channels, µs |"), out);
+        for (Matcher row : selecting) {
+            assertTrue(Double.parseDouble(row.group(2)) > 0, out);
+            assertTrue(Double.parseDouble(row.group(3)) > 0, out);
         }
     }
 }
