@@ -35,6 +35,7 @@ public final class Datagrams implements AutoCloseable {
     private static final int MSG_TRUNC = 0x20;
     private static final int MSG_DONTWAIT = 0x40;
     private static final int MSG_NOSIGNAL = 0x4000;
+    private static final int FLAGS_OF_SENDING = MSG_DONTWAIT | MSG_NOSIGNAL;
 
     // struct msghdr and struct cmsghdr where a long has 64 bits.
     private static final long NAME = 0;
@@ -58,19 +59,25 @@ public final class Datagrams implements AutoCloseable {
 
     /** The functions, found when a socket first needs them. */
     private static final class Functions {
-        static final MethodHandle SENDMSG = of("sendmsg", Errno.CAPTURE);
-
-        // Without errno, because a call that captures it may allocate while it is not compiled.
+        // Without errno, because a call that captures it allocates, unless the best compiler has compiled it.
+        static final MethodHandle SENDMSG = of("sendmsg");
+        static final MethodHandle SENDMSG_ERRNO = of("sendmsg", Errno.CAPTURE);
         static final MethodHandle RECVMSG = of("recvmsg");
 
         // The kernel copies less for it than for sendmsg.
-        static final MethodHandle SENDTO = SystemFunctions.downcall(
-                "sendto",
-                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT),
-                Errno.CAPTURE);
+        static final MethodHandle SENDTO = sendto();
+
+        static final MethodHandle SENDTO_ERRNO = sendto(Errno.CAPTURE);
 
         static final MethodHandle SETSOCKOPT = SystemFunctions.downcall(
                 "setsockopt", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
+
+        private static MethodHandle sendto(Linker.Option... options) {
+            return SystemFunctions.downcall(
+                    "sendto",
+                    FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT),
+                    options);
+        }
 
         private static MethodHandle of(String name, Linker.Option... options) {
             return SystemFunctions.downcall(
@@ -158,15 +165,28 @@ public final class Datagrams implements AutoCloseable {
      */
     public int send(int fd, long data, int bytes, int segment, byte... to) {
         MemorySegment.copy(to, 0, name, ValueLayout.JAVA_BYTE, 0, to.length);
+        boolean divided = segment > 0 && segment < bytes;
+        if (divided) {
+            describe(data, bytes, segment, to.length);
+        }
         try {
-            long sent = segment > 0 && segment < bytes
-                    ? sendDivided(fd, data, bytes, segment, to.length)
+            long sent = divided
+                    ? (long) Functions.SENDMSG.invokeExact(fd, headerAddress, FLAGS_OF_SENDING)
                     : (long) Functions.SENDTO.invokeExact(
-                            errno, fd, data, (long) bytes, MSG_DONTWAIT | MSG_NOSIGNAL, nameAddress, to.length);
-            return sent >= 0 ? (int) sent : -Errno.captured(errno);
+                            fd, data, (long) bytes, FLAGS_OF_SENDING, nameAddress, to.length);
+            return sent >= 0 ? (int) sent : sendAgain(fd, data, bytes, divided, to.length);
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
+    }
+
+    /** Sends what could not be sent, to learn why. It may go well now. */
+    private int sendAgain(int fd, long data, int bytes, boolean divided, int nameLength) throws Throwable {
+        long sent = divided
+                ? (long) Functions.SENDMSG_ERRNO.invokeExact(errno, fd, headerAddress, FLAGS_OF_SENDING)
+                : (long) Functions.SENDTO_ERRNO.invokeExact(
+                        errno, fd, data, (long) bytes, FLAGS_OF_SENDING, nameAddress, nameLength);
+        return sent >= 0 ? (int) sent : -Errno.captured(errno);
     }
 
     /**
@@ -179,7 +199,8 @@ public final class Datagrams implements AutoCloseable {
         return result == -Errno.EAGAIN || result == -Errno.ENOBUFS || result == -Errno.ENOMEM;
     }
 
-    private long sendDivided(int fd, long data, int bytes, int segment, int nameLength) throws Throwable {
+    /** Describes datagrams for sendmsg. */
+    private void describe(long data, int bytes, int segment, int nameLength) {
         header.set(JAVA_INT, NAME_LENGTH, nameLength);
         vector.set(JAVA_LONG, 0, data);
         vector.set(JAVA_LONG, Long.BYTES, bytes);
@@ -189,7 +210,6 @@ public final class Datagrams implements AutoCloseable {
         control.set(JAVA_SHORT, CONTROL_DATA, (short) segment);
         header.set(JAVA_LONG, CONTROL, control.address());
         header.set(JAVA_LONG, CONTROL_LENGTH, SEGMENT_SPACE);
-        return (long) Functions.SENDMSG.invokeExact(errno, fd, headerAddress, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 
     /**
