@@ -17,6 +17,7 @@ final class DatagramRequester extends Requester {
     private final SoftDevice device;
     private final SendQueue sends;
     private final ScatterGatherCursor segments;
+    private final WorkRequestPayload data;
     private int psn;
 
     DatagramRequester(SoftQueuePair queuePair, SoftDevice device, int firstPsn) {
@@ -25,6 +26,7 @@ final class DatagramRequester extends Requester {
         this.device = device;
         sends = queuePair.sends;
         segments = new ScatterGatherCursor(device);
+        data = new WorkRequestPayload(queuePair.work, segments);
     }
 
     @Override
@@ -66,12 +68,12 @@ final class DatagramRequester extends Requester {
         int given = Memory.getInt(slot + SendQueue.QKEY);
         int asked = given < 0 ? queuePair.qkey() : given;
         if (to.isMulticast()) {
-            device.groups.deliver(queuePair, slot, to, asked, segments);
+            device.groups.deliver(this, slot, to, asked);
         } else if (!to.local) {
             return sendPacket(slot, opcode, to, asked) ? VerbsConstants.SUCCESS : NO_ROOM;
         } else {
             SoftQueuePair peer = device.queuePairs.get(Memory.getInt(slot + SendQueue.REMOTE_QP));
-            deliver(queuePair, peer, slot, to, asked, segments);
+            deliver(peer, slot, to, asked);
         }
         return VerbsConstants.SUCCESS;
     }
@@ -94,7 +96,7 @@ final class DatagramRequester extends Requester {
         Bth.write(
                 packet,
                 code,
-                (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0,
+                SendQueue.isSolicited(slot),
                 pad,
                 Bth.DEFAULT_PKEY,
                 Memory.getInt(slot + SendQueue.REMOTE_QP),
@@ -112,15 +114,19 @@ final class DatagramRequester extends Requester {
     }
 
     /** Delivers a datagram to a queue pair of this device, or drops it if that cannot receive it. */
-    static void deliver(
-            SoftQueuePair from,
-            SoftQueuePair peer,
-            long slot,
-            SoftAddressHandle to,
-            int key,
-            ScatterGatherCursor source) {
-        if (peer != null && peer.type == VerbsConstants.UD && peer.canReceive() && peer.qkey() == key) {
-            peer.responder.datagram(from, slot, to, source);
+    void deliver(SoftQueuePair peer, long slot, SoftAddressHandle to, int key) {
+        if (peer == null || peer.type != VerbsConstants.UD || !peer.canReceive() || peer.qkey() != key) {
+            return;
         }
+        long bytes = SendQueue.bytes(slot);
+        boolean immediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_SEND_IMM;
+        peer.responder.datagram(
+                data.at(slot, 0),
+                bytes,
+                device.routingHeader(to, bytes),
+                immediate ? VerbsConstants.WC_FLAG_IMM : 0,
+                immediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
+                queuePair.number,
+                SendQueue.isSolicited(slot));
     }
 }

@@ -20,9 +20,12 @@ final class LocalRequester extends Requester {
     /** Messages up to this size are copied at once, so that a number in memory is never half written. */
     private static final long WHOLE = 4096;
 
+    /** In place of a status: this part is done, and more parts follow. */
+    private static final int MORE = -4;
+
     private final SoftDevice device;
     private final SendQueue sends;
-    private final ScatterGatherCursor segments;
+    private final WorkRequestPayload data;
 
     /** Whether the first work request has been started, and must be retried or continued. */
     private boolean begun;
@@ -37,7 +40,7 @@ final class LocalRequester extends Requester {
         super(queuePair);
         this.device = device;
         sends = queuePair.sends;
-        segments = new ScatterGatherCursor(device);
+        data = new WorkRequestPayload(queuePair.work, new ScatterGatherCursor(device));
     }
 
     @Override
@@ -75,11 +78,11 @@ final class LocalRequester extends Requester {
         long rest = SendQueue.bytes(slot) - done;
         long part = rest <= WHOLE ? rest : Math.min(rest, left);
         int status = execute(slot, Memory.getInt(slot + SendQueue.OPCODE), part);
-        begun = status == Responder.NOT_READY || status == Responder.SILENT || status == Responder.MORE;
+        begun = status == Responder.NOT_READY || status == Responder.SILENT || status == MORE;
         // A retry starts from the beginning.
-        done = status == Responder.MORE ? done + part : 0;
+        done = status == MORE ? done + part : 0;
         left -= part;
-        if (status == Responder.MORE) {
+        if (status == MORE) {
             return;
         }
         if (status == VerbsConstants.SUCCESS) {
@@ -110,7 +113,7 @@ final class LocalRequester extends Requester {
         }
     }
 
-    /** Returns the status of a work request, or one of the constants of {@link Responder}. */
+    /** Returns the status of a work request, {@link #MORE}, or one of the constants of {@link Responder}. */
     private int execute(long slot, int opcode, long part) {
         int here = queuePair.work.check(slot, opcode);
         if (here != LocalWork.TO_PEER) {
@@ -138,19 +141,123 @@ final class LocalRequester extends Requester {
         if (opcode == VerbsConstants.WR_SEND
                 || opcode == VerbsConstants.WR_SEND_IMM
                 || (opcode == VerbsConstants.WR_SEND_INV && queuePair.type == VerbsConstants.RC)) {
-            return peer.responder.send(queuePair, slot, segments, done, part);
+            return send(peer, slot, opcode, part);
         }
         if (opcode == VerbsConstants.WR_WRITE || opcode == VerbsConstants.WR_WRITE_IMM) {
-            return peer.responder.write(queuePair, slot, segments, done, part);
+            return write(peer, slot, opcode, part);
         }
         if (queuePair.type == VerbsConstants.RC && opcode == VerbsConstants.WR_READ) {
-            segments.start(SendQueue.list(slot), SendQueue.segments(slot), done);
-            return peer.responder.read(slot, segments, done, part);
+            return read(peer, slot, part);
         }
         if (queuePair.type == VerbsConstants.RC && SendQueue.isAtomic(opcode)) {
-            segments.start(SendQueue.list(slot), SendQueue.segments(slot), 0);
-            return peer.responder.atomic(slot, segments);
+            return atomic(peer, slot, opcode);
         }
         return VerbsConstants.LOC_QP_OP_ERR;
+    }
+
+    private int send(SoftQueuePair peer, long slot, int opcode, long part) {
+        long bytes = SendQueue.bytes(slot);
+        if (done > 0 && !peer.responder.hasReceive()) {
+            // The peer was reset and set up anew: earlier parts are lost.
+            return Responder.SILENT;
+        }
+        int status = peer.responder.send(data.at(slot, done), done, part, bytes);
+        if (status > VerbsConstants.SUCCESS) {
+            return failReceive(peer, status);
+        }
+        if (status < VerbsConstants.SUCCESS) {
+            return status;
+        }
+        if (done + part < bytes) {
+            return MORE;
+        }
+        int flags = 0;
+        int immediate = 0;
+        if (opcode != VerbsConstants.WR_SEND) {
+            flags = opcode == VerbsConstants.WR_SEND_IMM ? VerbsConstants.WC_FLAG_IMM : VerbsConstants.WC_FLAG_INV;
+            immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
+        }
+        boolean ended =
+                peer.responder.endSend(bytes, flags, immediate, queuePair.number, SendQueue.isSolicited(slot));
+        return ended ? VerbsConstants.SUCCESS : failReceive(peer, VerbsConstants.REM_INV_REQ_ERR);
+    }
+
+    private int write(SoftQueuePair peer, long slot, int opcode, long part) {
+        long bytes = SendQueue.bytes(slot);
+        boolean withImmediate = opcode == VerbsConstants.WR_WRITE_IMM;
+        int status = peer.responder.write(
+                data.at(slot, done),
+                Memory.getInt(slot + SendQueue.RKEY),
+                Memory.getLong(slot + SendQueue.REMOTE),
+                bytes,
+                done,
+                part,
+                withImmediate);
+        if (status != VerbsConstants.SUCCESS) {
+            return refuse(peer, status);
+        }
+        if (done + part < bytes) {
+            return MORE;
+        }
+        if (withImmediate) {
+            int immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
+            peer.responder.endWrite(bytes, immediate, queuePair.number, SendQueue.isSolicited(slot));
+        }
+        return VerbsConstants.SUCCESS;
+    }
+
+    private int read(SoftQueuePair peer, long slot, long part) {
+        long bytes = SendQueue.bytes(slot);
+        int status = peer.responder.read(
+                data.at(slot, done),
+                Memory.getInt(slot + SendQueue.RKEY),
+                Memory.getLong(slot + SendQueue.REMOTE),
+                bytes,
+                done,
+                part);
+        if (status != VerbsConstants.SUCCESS) {
+            return refuse(peer, status);
+        }
+        return done + part < bytes ? MORE : VerbsConstants.SUCCESS;
+    }
+
+    private int atomic(SoftQueuePair peer, long slot, int opcode) {
+        int rkey = Memory.getInt(slot + SendQueue.RKEY);
+        long address = Memory.getLong(slot + SendQueue.REMOTE);
+        int status = peer.responder.checkAtomic(rkey, address);
+        if (status != VerbsConstants.SUCCESS) {
+            return refuse(peer, status);
+        }
+        boolean adds = opcode == VerbsConstants.WR_FETCH_ADD;
+        long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
+        long swapOrAdd = adds ? compareAdd : Memory.getLong(slot + SendQueue.SWAP);
+        device.scratch(peer.responder.atomic(rkey, address, adds, swapOrAdd, compareAdd));
+        data.at(slot, 0).copyFrom(device.scratch(), Long.BYTES);
+        return VerbsConstants.SUCCESS;
+    }
+
+    // What a packet would tell by a NAK.
+
+    /** Fails the receive in use and the peer; an unreliable one only loses the message. */
+    private static int failReceive(SoftQueuePair peer, int status) {
+        if (peer.type != VerbsConstants.RC) {
+            // The receive is kept for the next message.
+            return Responder.SILENT;
+        }
+        peer.responder.failReceive(status);
+        peer.fail();
+        return VerbsConstants.REM_OP_ERR;
+    }
+
+    /** Returns the status of a request that the peer does not execute, which ends a reliable connection if it is not permitted. */
+    private static int refuse(SoftQueuePair peer, int status) {
+        if (status < VerbsConstants.SUCCESS) {
+            return status;
+        }
+        if (peer.type != VerbsConstants.RC) {
+            return Responder.SILENT;
+        }
+        peer.fail(Responder.eventOf(status));
+        return status;
     }
 }

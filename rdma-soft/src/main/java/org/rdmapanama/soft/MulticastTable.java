@@ -49,11 +49,11 @@ final class MulticastTable {
     }
 
     /** Delivers a datagram to all members of a group, except the sender. */
-    void deliver(SoftQueuePair from, long slot, SoftAddressHandle to, int key, ScatterGatherCursor segments) {
+    void deliver(DatagramRequester from, long slot, SoftAddressHandle to, int key) {
         for (int i = 0; i < members.size(); i++) {
             Member member = members.get(i);
-            if (member.queuePair != from && member.gidHigh == to.gidHigh && member.gidLow == to.gidLow) {
-                DatagramRequester.deliver(from, member.queuePair, slot, to, key, segments);
+            if (member.queuePair != from.queuePair && member.gidHigh == to.gidHigh && member.gidLow == to.gidLow) {
+                from.deliver(member.queuePair, slot, to, key);
             }
         }
     }

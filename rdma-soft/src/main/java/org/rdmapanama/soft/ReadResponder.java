@@ -159,10 +159,12 @@ final class ReadResponder {
         boolean first = done == 0;
         boolean last = done + part == bytes;
         int psn = Psn.add(pending.psn(at), (int) (done / mtu));
-        long address = pending.address(at) + done;
+        int opcode = code(first, last);
+        long payload = packet + Opcode.headerBytes(opcode);
         // The region may have been deregistered since.
-        if (responder.checkAccess(pending.key(at), address, part, VerbsConstants.REMOTE_READ)
-                != VerbsConstants.SUCCESS) {
+        int status = responder.read(
+                responder.packet.at(payload), pending.key(at), pending.address(at), pending.bytes(at), done, part);
+        if (status != VerbsConstants.SUCCESS) {
             if (pending.isAgain(at)) {
                 // The requester may well have the response already.
                 end();
@@ -171,15 +173,10 @@ final class ReadResponder {
             }
             return true;
         }
-        int opcode = code(first, last);
         int pad = -part & 3;
         owner.begin(packet, opcode, pad, psn);
         if (Opcode.hasAeth(opcode)) {
             Aeth.write(packet + Aeth.OFFSET, Aeth.ACK, owner.messages());
-        }
-        long payload = packet + Opcode.headerBytes(opcode);
-        if (part > 0) {
-            Memory.copy(responder.placeOf(pending.key(at), address), payload, part);
         }
         Memory.zero(payload + part, pad);
         device.wire().send(Opcode.headerBytes(opcode) + part + pad);
@@ -202,15 +199,12 @@ final class ReadResponder {
         if (pending.bytes(at) != ResponderResources.EXECUTED) {
             int rkey = pending.key(at);
             long address = pending.address(at);
-            if (responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC)
-                    != VerbsConstants.SUCCESS) {
+            if (responder.checkAtomic(rkey, address) != VerbsConstants.SUCCESS) {
                 owner.refuseLate(pending.psn(at));
                 return true;
             }
-            long place = responder.placeOf(rkey, address);
-            long before = pending.bytes(at) == ResponderResources.ADD
-                    ? Memory.getAndAdd(place, pending.swapOrAdd(at))
-                    : Memory.compareAndExchange(place, pending.compare(at), pending.swapOrAdd(at));
+            boolean adds = pending.bytes(at) == ResponderResources.ADD;
+            long before = responder.atomic(rkey, address, adds, pending.swapOrAdd(at), pending.compare(at));
             pending.executed(at, before);
         }
         boolean sent = answerAtomic(pending.psn(at), pending.address(at));

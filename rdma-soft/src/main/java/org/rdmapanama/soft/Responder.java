@@ -3,15 +3,12 @@ package org.rdmapanama.soft;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
-import org.rdmapanama.soft.wire.Bth;
-import org.rdmapanama.soft.wire.Deth;
-import org.rdmapanama.soft.wire.ImmDt;
-import org.rdmapanama.soft.wire.Opcode;
 
 /**
- * The part of a queue pair that serves its peer: consumes receives and accesses memory by remote keys. {@link
- * LocalRequester} and {@link DatagramRequester} call it for peers on the same device, {@link WireResponder} for
- * packets. Callers must hold the lock of the device.
+ * The part of a queue pair that executes what its peer asks for: sends, writes, reads, atomics and datagrams. It checks
+ * keys, bounds and rights, consumes and completes receives, and moves the data of a {@link Payload}. {@link LocalRequester}
+ * and {@link DatagramRequester} call it for peers on the same device, {@link WireResponder} and {@link ReadResponder} for
+ * packets. They decide what the peer is told, and when this queue pair fails. Callers must hold the lock of the device.
  *
  * <p>Results are the status for the completion of the peer, of enum ibv_wc_status, or one of the negative constants.
  */
@@ -21,9 +18,6 @@ final class Responder {
 
     /** The peer gets no answer. */
     static final int SILENT = -2;
-
-    /** This part is done, and more parts follow. */
-    static final int MORE = -4;
 
     private static final int GRH_BYTES = 40;
 
@@ -36,6 +30,9 @@ final class Responder {
 
     private boolean taken;
 
+    /** The payload of the packet that is being handled or made, if the peer is on another device. */
+    final PacketPayload packet = new PacketPayload();
+
     Responder(SoftQueuePair queuePair, SoftDevice device, int slotBytes) {
         this.queuePair = queuePair;
         this.device = device;
@@ -43,8 +40,13 @@ final class Responder {
         receive = new NativeBlock(slotBytes);
     }
 
+    /** Returns whether a receive is in use. */
+    boolean hasReceive() {
+        return taken;
+    }
+
     /** Takes a receive, unless one is in use. Returns false if none is posted. */
-    boolean takeReceive() {
+    private boolean takeReceive() {
         if (!taken) {
             taken = queuePair.sharedReceives != null
                     ? queuePair.sharedReceives.take(receive.address())
@@ -62,7 +64,7 @@ final class Responder {
     }
 
     /** Checks that the receive in use can take this many bytes. Returns SUCCESS, or the status to complete it with. */
-    int checkReceive(long bytes) {
+    private int checkReceive(long bytes) {
         int domain = queuePair.sharedReceives != null
                 ? queuePair.sharedReceives.protectionDomain
                 : queuePair.protectionDomain;
@@ -76,13 +78,13 @@ final class Responder {
     }
 
     /** Returns a position in the receive in use, which must have been checked. */
-    ScatterGatherCursor receiveAt(long distance) {
+    private ScatterGatherCursor receiveAt(long distance) {
         target.start(list(), segments(), distance);
         return target;
     }
 
     /** Completes the receive in use. */
-    void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
+    private void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
         taken = false;
         boolean added = queuePair.receiveQueue.add(
                 Memory.getLong(receive.address() + ReceiveQueue.ID),
@@ -111,37 +113,22 @@ final class Responder {
         taken = false;
     }
 
-    /** Copies a part of a message from local memory into a receive. Returns the status for the sender. */
-    int send(SoftQueuePair from, long slot, ScatterGatherCursor source, long done, long part) {
-        long bytes = SendQueue.bytes(slot);
-        int opcode = Memory.getInt(slot + SendQueue.OPCODE);
-        if (done > 0 && !taken) {
-            // The queue pair was reset and set up anew: earlier parts are lost.
-            return SILENT;
-        }
+    /**
+     * Copies a part of a send into a receive, which the first part takes.
+     *
+     * @param done how many bytes came before
+     * @param known how many bytes the message has, as far as is known
+     * @return SUCCESS, NOT_READY, or the status of a receive that cannot take it, which is still in use
+     */
+    int send(Payload data, long done, long part, long known) {
         if (!takeReceive()) {
             return NOT_READY;
         }
-        int status = checkReceive(bytes);
-        if (status != VerbsConstants.SUCCESS) {
-            return fail(status);
+        int status = checkReceive(known);
+        if (status == VerbsConstants.SUCCESS) {
+            data.copyTo(receiveAt(done), part);
         }
-        from.work.copyTo(slot, receiveAt(done), source, done, part);
-        if (done + part < bytes) {
-            return MORE;
-        }
-        int flags = opcode == VerbsConstants.WR_SEND_IMM ? VerbsConstants.WC_FLAG_IMM : 0;
-        if (opcode == VerbsConstants.WR_SEND_INV) {
-            flags = VerbsConstants.WC_FLAG_INV;
-        }
-        int immediate = flags == 0 ? 0 : Memory.getInt(slot + SendQueue.IMMEDIATE);
-        return endSend(bytes, flags, immediate, from.number, isSolicited(slot))
-                ? VerbsConstants.SUCCESS
-                : fail(VerbsConstants.REM_INV_REQ_ERR);
-    }
-
-    private static boolean isSolicited(long slot) {
-        return (Memory.getInt(slot + SendQueue.FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0;
+        return status;
     }
 
     /**
@@ -172,89 +159,58 @@ final class Responder {
                 solicited);
     }
 
-    /** Fails the receive in use and the queue pair; an unreliable one only loses the message. */
-    private int fail(int status) {
-        if (queuePair.type != VerbsConstants.RC) {
-            // The receive is kept for the next message.
-            return SILENT;
-        }
+    /** Completes the receive in use with an error. */
+    void failReceive(int status) {
         completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
-        queuePair.fail();
-        return VerbsConstants.REM_OP_ERR;
     }
 
-    /** Executes a part of a write from local memory. */
-    int write(SoftQueuePair from, long slot, ScatterGatherCursor source, long done, long part) {
-        long bytes = SendQueue.bytes(slot);
-        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_WRITE_IMM;
-        int status = checkAccess(
-                Memory.getInt(slot + SendQueue.RKEY),
-                Memory.getLong(slot + SendQueue.REMOTE),
-                bytes,
-                VerbsConstants.REMOTE_WRITE);
+    /**
+     * Copies a part of a write.
+     *
+     * @param address where the whole write goes, of so many bytes
+     * @param done how many bytes came before
+     * @param withReceive whether it takes a receive, if none is in use
+     */
+    int write(Payload data, int rkey, long address, long bytes, long done, long part, boolean withReceive) {
+        // For each part: the region may have been deregistered since the one before.
+        int status = checkAccess(rkey, address, bytes, VerbsConstants.REMOTE_WRITE);
         if (status != VerbsConstants.SUCCESS) {
-            return refuse(status);
+            return status;
         }
-        if (withImmediate && !takeReceive()) {
+        if (withReceive && !takeReceive()) {
             return NOT_READY;
         }
         if (part > 0) {
-            from.work.copyTo(slot, place(slot) + done, source, done, part);
-        }
-        if (done + part < bytes) {
-            return MORE;
-        }
-        if (withImmediate) {
-            endWrite(bytes, Memory.getInt(slot + SendQueue.IMMEDIATE), from.number, isSolicited(slot));
+            data.copyTo(placeOf(rkey, address) + done, part);
         }
         return VerbsConstants.SUCCESS;
     }
 
-    /** Executes a part of a read into local memory, which must have been checked. */
-    int read(long slot, ScatterGatherCursor target, long done, long part) {
-        long bytes = SendQueue.bytes(slot);
-        int status = checkAccess(
-                Memory.getInt(slot + SendQueue.RKEY),
-                Memory.getLong(slot + SendQueue.REMOTE),
-                bytes,
-                VerbsConstants.REMOTE_READ);
-        if (status != VerbsConstants.SUCCESS) {
-            return refuse(status);
+    /** Answers a part of a read of so many bytes from an address, of which some have been answered before. */
+    int read(Payload answer, int rkey, long address, long bytes, long done, long part) {
+        int status = checkAccess(rkey, address, bytes, VerbsConstants.REMOTE_READ);
+        if (status == VerbsConstants.SUCCESS && part > 0) {
+            answer.copyFrom(placeOf(rkey, address) + done, part);
         }
-        if (part > 0) {
-            target.write(place(slot) + done, part);
-        }
-        return done + part < bytes ? MORE : VerbsConstants.SUCCESS;
-    }
-
-    private long place(long slot) {
-        return placeOf(Memory.getInt(slot + SendQueue.RKEY), Memory.getLong(slot + SendQueue.REMOTE));
+        return status;
     }
 
     /** Returns the real address for an address used with a key; it must have been checked. */
-    long placeOf(int rkey, long address) {
+    private long placeOf(int rkey, long address) {
         return address + device.keys.get(rkey).shift;
     }
 
-    /** Executes an atomic; the original value goes to local memory. */
-    int atomic(long slot, ScatterGatherCursor target) {
-        long address = Memory.getLong(slot + SendQueue.REMOTE);
-        int rkey = Memory.getInt(slot + SendQueue.RKEY);
+    /** Checks that an atomic is possible. Returns SUCCESS, or the status for the peer. */
+    int checkAtomic(int rkey, long address) {
         int status = checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC);
-        if (status != VerbsConstants.SUCCESS) {
-            return refuse(status);
-        }
+        boolean aligned = status != VerbsConstants.SUCCESS || (placeOf(rkey, address) & Long.BYTES - 1) == 0;
+        return aligned ? status : VerbsConstants.REM_INV_REQ_ERR;
+    }
+
+    /** Executes an atomic, which must have been checked: adds, or swaps if it finds what it compares. Returns the original value. */
+    long atomic(int rkey, long address, boolean adds, long swapOrAdd, long compare) {
         long place = placeOf(rkey, address);
-        if ((place & Long.BYTES - 1) != 0) {
-            return refuse(VerbsConstants.REM_INV_REQ_ERR);
-        }
-        long compareAdd = Memory.getLong(slot + SendQueue.COMPARE_ADD);
-        long before = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_FETCH_ADD
-                ? Memory.getAndAdd(place, compareAdd)
-                : Memory.compareAndExchange(place, compareAdd, Memory.getLong(slot + SendQueue.SWAP));
-        device.scratch(before);
-        target.write(device.scratch(), Long.BYTES);
-        return VerbsConstants.SUCCESS;
+        return adds ? Memory.getAndAdd(place, swapOrAdd) : Memory.compareAndExchange(place, compare, swapOrAdd);
     }
 
     /** Checks that queue pair and key allow an access. Returns SUCCESS, or the status for the peer. */
@@ -279,16 +235,11 @@ final class Responder {
         return VerbsConstants.SUCCESS;
     }
 
-    /** Rejects a request of the peer, which ends a reliable connection. */
-    private int refuse(int status) {
-        if (queuePair.type != VerbsConstants.RC) {
-            return SILENT;
-        }
-        queuePair.fail(
-                status == VerbsConstants.REM_ACCESS_ERR
-                        ? rdma_h.IBV_EVENT_QP_ACCESS_ERR()
-                        : rdma_h.IBV_EVENT_QP_REQ_ERR());
-        return status;
+    /** Returns the event, of enum ibv_event_type, of a reliable queue pair that refuses a request with a status. */
+    static int eventOf(int status) {
+        return status == VerbsConstants.REM_ACCESS_ERR
+                ? rdma_h.IBV_EVENT_QP_ACCESS_ERR()
+                : rdma_h.IBV_EVENT_QP_REQ_ERR();
     }
 
     /** Invalidates a key at the request of the peer. Returns false if that is not allowed. */
@@ -303,43 +254,28 @@ final class Responder {
         return possible;
     }
 
-    /** Receives a datagram of this device, with a GRH before the data, or drops it if that is not possible. */
-    void datagram(SoftQueuePair from, long slot, SoftAddressHandle to, ScatterGatherCursor source) {
-        long bytes = SendQueue.bytes(slot);
-        boolean withImmediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_SEND_IMM;
+    /**
+     * Receives a datagram, with a GRH before the data, or drops it if that is not possible.
+     *
+     * @param header the address of the GRH
+     * @param flags 0 or WC_FLAG_IMM
+     * @param source the number of the sending queue pair
+     */
+    void datagram(Payload data, long bytes, long header, int flags, int immediate, int source, boolean solicited) {
         if (!takeReceive() || checkReceive(GRH_BYTES + bytes) != VerbsConstants.SUCCESS) {
             return;
         }
         ScatterGatherCursor place = receiveAt(0);
-        place.write(device.routingHeader(to, bytes), GRH_BYTES);
-        from.work.copyTo(slot, place, source, 0, bytes);
+        place.write(header, GRH_BYTES);
+        data.copyTo(place, bytes);
         completeReceive(
                 VerbsConstants.SUCCESS,
                 VerbsConstants.WC_RECV,
                 GRH_BYTES + bytes,
-                withImmediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
-                from.number,
-                VerbsConstants.WC_FLAG_GRH | (withImmediate ? VerbsConstants.WC_FLAG_IMM : 0),
-                isSolicited(slot));
-    }
-
-    /** Receives a datagram of another device, with a GRH before the data. */
-    void datagram(long packet, int opcode, int bytes, long header) {
-        if (!takeReceive() || checkReceive(GRH_BYTES + (long) bytes) != VerbsConstants.SUCCESS) {
-            return;
-        }
-        boolean withImmediate = Opcode.hasImmediate(opcode);
-        ScatterGatherCursor place = receiveAt(0);
-        place.write(header, GRH_BYTES);
-        place.write(packet + Opcode.headerBytes(opcode), bytes);
-        completeReceive(
-                VerbsConstants.SUCCESS,
-                VerbsConstants.WC_RECV,
-                GRH_BYTES + (long) bytes,
-                withImmediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
-                Deth.sourceQueuePair(packet + Deth.OFFSET),
-                VerbsConstants.WC_FLAG_GRH | (withImmediate ? VerbsConstants.WC_FLAG_IMM : 0),
-                Bth.solicited(packet));
+                immediate,
+                source,
+                VerbsConstants.WC_FLAG_GRH | flags,
+                solicited);
     }
 
     void free() {

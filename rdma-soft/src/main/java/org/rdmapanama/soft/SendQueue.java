@@ -211,6 +211,11 @@ final class SendQueue {
         return Integer.toUnsignedLong(Memory.getInt(slot + BYTES));
     }
 
+    /** Returns whether the receiver is to be notified. */
+    static boolean isSolicited(long slot) {
+        return (Memory.getInt(slot + FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0;
+    }
+
     /** Returns whether the peer answers an operation with more than an acknowledgement. */
     static boolean isAnswered(int opcode) {
         return opcode == VerbsConstants.WR_READ || isAtomic(opcode);

@@ -14,6 +14,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
 
@@ -654,7 +655,15 @@ final class SoftQueuePair {
     /** Handles a datagram of another device. */
     void receiveDatagram(long packet, int opcode, int bytes, long header) {
         if (type == VerbsConstants.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
-            responder.datagram(packet, opcode, bytes, header);
+            boolean immediate = Opcode.hasImmediate(opcode);
+            responder.datagram(
+                    responder.packet.at(packet + Opcode.headerBytes(opcode)),
+                    bytes,
+                    header,
+                    immediate ? VerbsConstants.WC_FLAG_IMM : 0,
+                    immediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
+                    Deth.sourceQueuePair(packet + Deth.OFFSET),
+                    Bth.solicited(packet));
         }
     }
 

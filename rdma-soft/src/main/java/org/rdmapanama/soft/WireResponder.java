@@ -1,7 +1,6 @@
 package org.rdmapanama.soft;
 
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
@@ -188,18 +187,18 @@ final class WireResponder extends DeferredSender {
     /** Handles a packet of a send. Returns whether it was accepted. */
     private boolean send(long packet, int opcode, int bytes) {
         if (Opcode.isStart(opcode)) {
-            if (!responder.takeReceive()) {
-                notReady();
-                return false;
-            }
             received = 0;
         }
-        int status = responder.checkReceive(received + bytes);
+        Payload data = responder.packet.at(packet + Opcode.headerBytes(opcode));
+        int status = responder.send(data, received, bytes, received + bytes);
+        if (status == Responder.NOT_READY) {
+            notReady();
+            return false;
+        }
         if (status != VerbsConstants.SUCCESS) {
             failReceive(status, Aeth.REMOTE_OPERATIONAL_ERROR);
             return false;
         }
-        responder.receiveAt(received).write(packet + Opcode.headerBytes(opcode), bytes);
         received += bytes;
         if (Opcode.isEnd(opcode)) {
             return endSend(packet, opcode);
@@ -230,34 +229,25 @@ final class WireResponder extends DeferredSender {
             writeKey = Reth.rkey(packet + Reth.OFFSET);
             writeBytes = Integer.toUnsignedLong(Reth.length(packet + Reth.OFFSET));
             received = 0;
-            int status = responder.checkAccess(writeKey, writeAddress, writeBytes, VerbsConstants.REMOTE_WRITE);
-            if (status != VerbsConstants.SUCCESS) {
-                refuse(nakOf(status));
-                return false;
-            }
         }
-        boolean end = Opcode.isEnd(opcode);
         long after = received + bytes;
-        if (end ? after != writeBytes : after >= writeBytes) {
+        boolean withImmediate = Opcode.hasImmediate(opcode);
+        Payload data = responder.packet.at(packet + Opcode.headerBytes(opcode));
+        if (Opcode.isEnd(opcode) ? after != writeBytes : after >= writeBytes) {
             refuse(Aeth.INVALID_REQUEST);
             return false;
         }
-        // The region may have been deregistered since the first packet.
-        int status = responder.checkAccess(writeKey, writeAddress + received, bytes, VerbsConstants.REMOTE_WRITE);
+        int status = responder.write(data, writeKey, writeAddress, writeBytes, received, bytes, withImmediate);
+        if (status == Responder.NOT_READY) {
+            notReady();
+            return false;
+        }
         if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
             return false;
         }
-        if (Opcode.hasImmediate(opcode) && !responder.takeReceive()) {
-            notReady();
-            return false;
-        }
-        if (bytes > 0) {
-            Memory.copy(
-                    packet + Opcode.headerBytes(opcode), responder.placeOf(writeKey, writeAddress + received), bytes);
-        }
         received = after;
-        if (Opcode.hasImmediate(opcode)) {
+        if (withImmediate) {
             responder.endWrite(
                     received,
                     ImmDt.immediate(packet + Opcode.immediateOffset(opcode)),
@@ -296,13 +286,12 @@ final class WireResponder extends DeferredSender {
         long eth = packet + AtomicEth.OFFSET;
         long address = AtomicEth.remoteAddress(eth);
         int rkey = AtomicEth.rkey(eth);
-        int status = responder.checkAccess(rkey, address, Long.BYTES, VerbsConstants.REMOTE_ATOMIC);
+        int status = responder.checkAtomic(rkey, address);
         if (status != VerbsConstants.SUCCESS) {
             refuse(nakOf(status));
             return;
         }
-        long place = responder.placeOf(rkey, address);
-        if ((place & (Long.BYTES - 1)) != 0 || reads.areTooMany()) {
+        if (reads.areTooMany()) {
             refuse(Aeth.INVALID_REQUEST);
             return;
         }
@@ -463,7 +452,7 @@ final class WireResponder extends DeferredSender {
         if (!reliable) {
             return;
         }
-        responder.completeReceive(status, VerbsConstants.WC_RECV, 0, 0, 0, 0, true);
+        responder.failReceive(status);
         event = NO_EVENT;
         complain(Aeth.nak(nak), true);
     }
