@@ -17,6 +17,7 @@ import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.ConnectionParameters;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.internal.Releasing;
@@ -34,6 +35,9 @@ import org.rdmapanama.memory.AccessFlag;
 final class StreamLink {
     /** A time for {@link #await} that never ends. */
     static final long FOREVER = Long.MAX_VALUE;
+
+    /** With one more, Soft-RoCE repeats without end what the peer does not acknowledge: keep-alive would notice nothing. */
+    private static final int RETRIES = 6;
 
     private static final Duration EVER = Duration.ofNanos(FOREVER);
     private static final long LOOK_NANOS = 100_000;
@@ -89,6 +93,7 @@ final class StreamLink {
      */
     static RdmaConnectionOptions options(StreamSizes sizes, ConnectionData peer) {
         return new RdmaConnectionOptions()
+                .parameters(new ConnectionParameters().retryCount(RETRIES))
                 .adapt((device, options) -> {
                     StreamSizes fitting = sizes.within(device.queryDevice());
                     Stream.configure(options, fitting).prepare(connection -> {

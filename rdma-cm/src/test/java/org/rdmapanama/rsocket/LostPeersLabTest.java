@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -83,11 +84,28 @@ class LostPeersLabTest {
         }
     }
 
-    @Test
+    private static void wire(String what) throws Exception {
+        // Not replaced: that would keep what an earlier test has set.
+        Program.run(("tc qdisc add dev veth0 root netem " + what).split(" "));
+    }
+
+    private static void repairWire() throws Exception {
+        Program.run("tc", "qdisc", "del", "dev", "veth0", "root");
+    }
+
+    @ParameterizedTest
     @NeedsKernelDevice("netem")
-    void shouldBringEveryByteWithNetem() throws Exception {
+    @ValueSource(
+            strings = {
+                "loss 5%",
+                "delay 1ms reorder 90% 50%",
+                "duplicate 5%",
+                "corrupt 5%",
+                "delay 200us reorder 98% loss 1% duplicate 1% corrupt 1%"
+            })
+    void shouldBringEveryByteWithNetem(String faults) throws Exception {
         try (Channels.Pair pair = Channels.Pair.open()) {
-            Program.run("tc", "qdisc", "add", "dev", "veth0", "root", "netem", "loss", "1%");
+            wire(faults);
             try {
                 CompletableFuture<?> back = Async.start(() -> {
                     ByteBuffer data = ByteBuffer.allocateDirect(PIECE);
@@ -101,8 +119,65 @@ class LostPeersLabTest {
                 exchange(pair.client(), BYTES / 2, 3);
                 Async.get(back);
             } finally {
-                Program.run("tc", "qdisc", "del", "dev", "veth0", "root");
+                repairWire();
             }
+        }
+    }
+
+    /** The device repeats the question, and breaks the connection when nothing answers. */
+    @Test
+    @NeedsKernelDevice("netem")
+    void shouldNoticeThatTheNetworkIsGone() throws Exception {
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            for (RSocketChannel each : List.of(pair.client(), pair.accepted())) {
+                each.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+                each.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 1);
+            }
+            CompletableFuture<Integer> client = Async.start(() -> pair.client().read(ByteBuffer.allocate(1)));
+            CompletableFuture<Integer> accepted =
+                    Async.start(() -> pair.accepted().read(ByteBuffer.allocate(1)));
+            // They have nothing to say, but answer.
+            Thread.sleep(2500);
+            assertFalse(client.isDone());
+            assertFalse(accepted.isDone());
+            wire("loss 100%");
+            try {
+                assertTimedOut(client);
+                assertTimedOut(accepted);
+                assertThrows(SocketException.class, () -> pair.client().write(ByteBuffer.allocate(1)));
+            } finally {
+                repairWire();
+            }
+        }
+        try (Channels.Pair pair = Channels.Pair.open()) {
+            Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
+            Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
+        }
+    }
+
+    private static void assertTimedOut(CompletableFuture<Integer> reading) {
+        ExecutionException failure = assertThrows(ExecutionException.class, () -> Async.get(reading));
+        assertInstanceOf(SocketException.class, failure.getCause());
+        assertTrue(failure.getCause().getMessage().startsWith("Connection timed out"), failure.getCause()::toString);
+    }
+
+    /** As with TCP, whose kernel answers for a process that is stopped as well. */
+    @Test
+    @NeedsKernelDevice("a device that answers for its process")
+    void shouldKeepAConnectionToAPeerThatWasStopped() throws Exception {
+        try (Program echo = echo(List.of());
+                RSocketChannel channel = connect()) {
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 1);
+            exchange(channel, 1000, 8);
+            CompletableFuture<Integer> reading = Async.start(() -> channel.read(ByteBuffer.allocate(1)));
+            echo.signal("STOP");
+            Thread.sleep(5000);
+            assertFalse(reading.isDone());
+            echo.signal("CONT");
+            Channels.writeFully(channel, ByteBuffer.allocate(1));
+            assertEquals(1, Async.get(reading));
+            exchange(channel, BYTES / 4, 9);
         }
     }
 
