@@ -48,9 +48,12 @@ class RsocketCopyLabTest {
     }
 
     private static Run copy(Path file, String port, String... more) {
+        return copyBetween(CLIENT, SERVER, file, port, more);
+    }
+
+    private static Run copyBetween(String from, String to, Path file, String port, String... more) {
         String[] arguments = Stream.concat(
-                        Stream.of("rsocket-copy", file.toString(), SERVER + ":" + port, "--bind", CLIENT),
-                        Stream.of(more))
+                        Stream.of("rsocket-copy", file.toString(), to + ":" + port, "--bind", from), Stream.of(more))
                 .toArray(String[]::new);
         return Run.start(arguments);
     }
@@ -80,13 +83,15 @@ class RsocketCopyLabTest {
         }
     }
 
-    @Test
+    /** The lab's networks, without the last number of their addresses. */
+    @ParameterizedTest
     @NeedsKernelDevice("librdmacm")
-    void shouldReceiveFromRcopy() throws Exception {
+    @ValueSource(strings = {"10.77.0.", "10.78.0."})
+    void shouldReceiveFromRcopy(String network) throws Exception {
         String port = Lab.portText();
         Run server = serve(port);
         Path file = file(1_234_567);
-        try (Program rcopy = Program.start("rcopy", file.toString(), SERVER + ":/anywhere/by rcopy", "-p", port)) {
+        try (Program rcopy = Program.start("rcopy", file.toString(), network + "2:/anywhere/by rcopy", "-p", port)) {
             assertEquals(0, rcopy.join(), rcopy::toString);
             assertTrue(rcopy.output().contains("1234567 bytes in"), rcopy::toString);
         }
@@ -94,25 +99,29 @@ class RsocketCopyLabTest {
         end(server);
     }
 
-    @Test
+    @ParameterizedTest
     @NeedsKernelDevice("librdmacm")
-    void shouldCopyToRcopy() throws Exception {
+    @ValueSource(strings = {"10.77.0.", "10.78.0."})
+    void shouldCopyToRcopy(String network) throws Exception {
+        String from = network + 1;
+        String to = network + 2;
         String port = Lab.portText();
         Path file = file(1_234_567);
         Path target = received().resolve("to rcopy");
         try (Program rcopy = Program.start("rcopy", "-p", port)) {
             // It says nothing before there is a client.
-            Run client = copy(file, port, "--name", target.toString());
+            Run client = copyBetween(from, to, file, port, "--name", target.toString());
             for (int tries = 0; client.join() == 1 && tries < 50; tries++) {
                 assertTrue(client.err().contains("start the server there first"), client::toString);
                 Thread.sleep(100);
-                client = copy(file, port, "--name", target.toString());
+                client = copyBetween(from, to, file, port, "--name", target.toString());
             }
             assertEquals(0, client.join(), () -> rcopy.toString());
             assertEquals(-1, Files.mismatch(file, target));
 
-            Run refused =
-                    copy(file, port, "--name", folder.resolve("no/such/folder").toString());
+            Run refused = copyBetween(from, to, file, port,
+                    "--name",
+                    folder.resolve("no/such/folder").toString());
             assertEquals(1, refused.join(), refused::toString);
             assertTrue(refused.err().contains("no such directory"), refused::toString);
         }
