@@ -354,7 +354,10 @@ abstract class NettyContract {
         @Override
         protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
             DefaultHttpResponse head = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
-            head.headers().set(RequestKind.ANSWER, context.channel().attr(RequestKind.KEY).get().remove());
+            head.headers()
+                    .set(
+                            RequestKind.ANSWER,
+                            context.channel().attr(RequestKind.KEY).get().remove());
             ByteBuf body = request.content().retain();
             if (request.uri().equals("/chunked")) {
                 writeChunked(context, head, body);

@@ -99,9 +99,7 @@ class ReadmeSocketsLabTest {
                 }
                 """.formatted(
                         className(document),
-                        lines.stream()
-                                .filter(ReadmeSocketsLabTest::isStatement)
-                                .collect(Collectors.joining("\n")),
+                        lines.stream().filter(ReadmeSocketsLabTest::isStatement).collect(Collectors.joining("\n")),
                         lines.stream()
                                 .filter(Predicate.not(ReadmeSocketsLabTest::isStatement))
                                 .map(line -> line.startsWith(".") ? line : ",\n" + line)
@@ -214,8 +212,7 @@ class ReadmeSocketsLabTest {
                 .usePlaintext()
                 .build();
         try {
-            assertEquals(
-                    TEXT, ClientCalls.blockingUnaryCall(channel, GrpcContract.UNARY, CallOptions.DEFAULT, TEXT));
+            assertEquals(TEXT, ClientCalls.blockingUnaryCall(channel, GrpcContract.UNARY, CallOptions.DEFAULT, TEXT));
         } finally {
             channel.shutdownNow().awaitTermination(SECONDS, TimeUnit.SECONDS);
             server.shutdownNow().awaitTermination(SECONDS, TimeUnit.SECONDS);

@@ -505,12 +505,14 @@ final class StreamLink {
         lookAgain();
     }
 
-    /** Notes that the connection has ended, after what has arrived. */
+    /** Notes that the connection has ended, after what has arrived. What is left to send cannot arrive any more. */
     void ended() {
         lock.lock();
         try {
             if (!closed) {
                 stream.endedByPeer();
+            } else if (!released) {
+                stream.ended();
             }
             changed.signalAll();
         } catch (VerbsException e) {

@@ -64,7 +64,9 @@ class AllocationLabTest {
 
         LateWriter(RSocketChannel channel) throws IOException {
             this.channel = channel;
-            reader = Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self"))).resolve("stat");
+            reader = Path.of("/proc")
+                    .resolve(Files.readSymbolicLink(Path.of("/proc/thread-self")))
+                    .resolve("stat");
             writing = Async.start(() -> {
                 write();
                 return null;

@@ -39,7 +39,8 @@ final class EntryPeer implements AutoCloseable {
      * @param listLength how many entries it says its list of offers has
      * @param mappings how many parts of the server's memory it says it has entries for
      */
-    EntryPeer(VerbsArena arena, InetSocketAddress server, boolean apart, long listLength, int mappings) throws Exception {
+    EntryPeer(VerbsArena arena, InetSocketAddress server, boolean apart, long listLength, int mappings)
+            throws Exception {
         this.apart = apart;
         RdmaConnectionOptions options = new RdmaConnectionOptions()
                 .sendWorkRequests(RECEIVES)

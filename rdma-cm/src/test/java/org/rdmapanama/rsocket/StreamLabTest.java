@@ -278,9 +278,7 @@ class StreamLabTest {
     void shouldBreakWithAPeerThatBreaksTheProtocol(String expected, String message) throws Exception {
         byte[] data = new ConnectionData(false, 16, 0, new Offer(0, 0, 2), new Offer(0, 0, 1)).toBytes();
         try (StreamPair pair = StreamPair.open(
-                false,
-                new RdmaConnectionOptions().privateData(data).prepare(connection -> {}),
-                StreamSizes.DEFAULT)) {
+                false, new RdmaConnectionOptions().privateData(data).prepare(connection -> {}), StreamSizes.DEFAULT)) {
             SendWorkRequest request = SendWorkRequest.allocate(pair.arena(), 1)
                     .rdmaWriteWithImmediate(0, 0, Integer.parseUnsignedInt(digits(message), radix(message)));
             Stream accepted = pair.acceptedStream();

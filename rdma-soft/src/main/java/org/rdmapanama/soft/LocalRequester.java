@@ -177,8 +177,7 @@ final class LocalRequester extends Requester {
             flags = opcode == VerbsConstants.WR_SEND_IMM ? VerbsConstants.WC_FLAG_IMM : VerbsConstants.WC_FLAG_INV;
             immediate = Memory.getInt(slot + SendQueue.IMMEDIATE);
         }
-        boolean ended =
-                peer.responder.endSend(bytes, flags, immediate, queuePair.number, SendQueue.isSolicited(slot));
+        boolean ended = peer.responder.endSend(bytes, flags, immediate, queuePair.number, SendQueue.isSolicited(slot));
         return ended ? VerbsConstants.SUCCESS : failReceive(peer, VerbsConstants.REM_INV_REQ_ERR);
     }
 

@@ -84,7 +84,8 @@ final class Responder {
     }
 
     /** Completes the receive in use. */
-    private void completeReceive(int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
+    private void completeReceive(
+            int status, int opcode, long bytes, int immediate, int source, int flags, boolean solicited) {
         taken = false;
         boolean added = queuePair.receiveQueue.add(
                 Memory.getLong(receive.address() + ReceiveQueue.ID),

@@ -119,7 +119,11 @@ class RsocketCopyLabTest {
             assertEquals(0, client.join(), () -> rcopy.toString());
             assertEquals(-1, Files.mismatch(file, target));
 
-            Run refused = copyBetween(from, to, file, port,
+            Run refused = copyBetween(
+                    from,
+                    to,
+                    file,
+                    port,
                     "--name",
                     folder.resolve("no/such/folder").toString());
             assertEquals(1, refused.join(), refused::toString);

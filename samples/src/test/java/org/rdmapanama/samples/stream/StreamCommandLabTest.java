@@ -125,8 +125,7 @@ class StreamCommandLabTest {
         String options = "-S 1536 -C 3 -I 20 -T verify ";
         String host = network + 2;
         Run server = serve(options + ours);
-        try (Program rstream =
-                Program.start(with(options + theirs, "rstream", "-s", host, "-p", port))) {
+        try (Program rstream = Program.start(with(options + theirs, "rstream", "-s", host, "-p", port))) {
             assertEquals(0, rstream.join(), rstream::toString);
             assertTrue(rstream.output().contains("custom"), rstream::toString);
         }
