@@ -98,8 +98,8 @@ class BoundCallsTest {
         long used = 0;
         long wrong = 0;
         Guarded last = null;
-        Bound bound = Bound.ofSeconds(60);
         for (int seen = 0; seen < OBJECTS; seen++) {
+            Bound bound = Bound.ofSeconds(60);
             Guarded object = current;
             while (object == last) {
                 bound.check("no further object came");

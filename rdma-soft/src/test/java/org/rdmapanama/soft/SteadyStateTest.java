@@ -1,5 +1,7 @@
 package org.rdmapanama.soft;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +21,8 @@ import org.rdmapanama.ffm.Program;
 @EnabledOnOs(OS.LINUX)
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SteadyStateTest {
+    private static final int JOIN_SECONDS = 100;
+
     @TempDir
     private Path folder;
 
@@ -40,9 +44,13 @@ class SteadyStateTest {
             String place = placeOf(first);
             tell("first", placeOf(second));
             tell("second", place);
-            first.assertSucceeds();
-            second.assertSucceeds();
+            assertEnded(first);
+            assertEnded(second);
         }
+    }
+
+    private static void assertEnded(Program program) throws InterruptedException {
+        assertEquals(0, program.join(JOIN_SECONDS), program::toString);
     }
 
     private Program start(String name, boolean ring, boolean sleeps, boolean begins) throws IOException {
