@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -17,7 +18,9 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -53,6 +56,9 @@ class RingProcessesTest {
     /** Four seconds, eight times: a peer may be stopped for longer than it takes to notice that it does not read. */
     private static final int TIMEOUT = 20;
 
+    /** A quarter of a second, eight times: for a peer that never answers. */
+    private static final int SHORTER_TIMEOUT = 16;
+
     @TempDir
     private Path folder;
 
@@ -78,11 +84,15 @@ class RingProcessesTest {
         private final int rkey;
 
         CmFixture(boolean sleeps, String ring, String... more) throws Exception {
+            this(sleeps, TIMEOUT, ring, more);
+        }
+
+        CmFixture(boolean sleeps, int timeout, String ring, String... more) throws Exception {
             Path file = Files.createTempFile(folder, "place", "");
             Files.delete(file);
             List<String> settings = new ArrayList<>(List.of("address", "127.0.0.1", "ring", shared.toString()));
             settings.addAll(List.of(more));
-            own = DeviceProperties.with(settings.toArray(String[]::new), () -> new RingPeer.End(sleeps, TIMEOUT));
+            own = DeviceProperties.with(settings.toArray(String[]::new), () -> new RingPeer.End(sleeps, timeout));
             program = Program.javaWith(
                     List.of("-Dorg.rdmapanama.soft.address=127.0.0.1", "-Dorg.rdmapanama.soft.ring=" + ring),
                     RingPeer.class,
@@ -152,6 +162,24 @@ class RingProcessesTest {
                 return RingAccess.link(wire);
             } finally {
                 own.device().unlock();
+            }
+        }
+
+        private List<Object> links() {
+            own.device().lock();
+            try {
+                return RingAccess.links(wire);
+            } finally {
+                own.device().unlock();
+            }
+        }
+
+        /** Exchanges messages until the device has so many links. */
+        void awaitNumberOfLinks(int count) throws InterruptedException {
+            Bound bound = Bound.ofSeconds(60);
+            while (links().size() != count) {
+                bound.check(() -> links().size() + " links");
+                echo(1, 64, 1);
             }
         }
 
@@ -242,6 +270,54 @@ class RingProcessesTest {
             meeting.awaitLink(1);
             meeting.program.kill();
             meeting.awaitEndOfLink();
+        }
+    }
+
+    /** Its requests wait in shared memory when the peer dies, which stood still before. Another peer has a link as well. */
+    @Test
+    void shouldEndOnlyTheRequestsToThePeerThatWasKilled() throws Exception {
+        try (CmFixture meeting = new CmFixture(false, SHORTER_TIMEOUT, shared.toString());
+                Arena arena = Arena.ofShared()) {
+            meeting.awaitLink(1);
+            Object link = meeting.link();
+            MemorySegment memory = RingAccess.map(arena);
+            try (CmFixture other = meet(false)) {
+                assertSame(meeting.wire, other.wire, "one device has both links");
+                other.awaitNumberOfLinks(2);
+                List<Object> remaining = List.of(other.links().getLast());
+                meeting.program.signal("STOP");
+                int before = RingAccess.unread(memory, link);
+                RingPeer.End own = meeting.own;
+                SendWorkRequest write = own.request()
+                        .id(1)
+                        .rdmaWrite(meeting.remote, meeting.rkey)
+                        .add(own.region, 0, Long.BYTES);
+                SendWorkRequest read = own.request()
+                        .id(2)
+                        .rdmaRead(meeting.remote, meeting.rkey)
+                        .add(own.region, HALF, Long.BYTES);
+                own.pairs[0].postSend(write);
+                own.pairs[1].postSend(read);
+                assertEquals(0, own.queue.poll(own.completions), "nobody can have answered");
+                int waiting = RingAccess.unread(memory, link) - before;
+                assertTrue(waiting >= 2, () -> waiting + " packets in shared memory");
+                meeting.program.kill();
+                Set<Long> ended = new HashSet<>();
+                for (int i = 0; i < 2; i++) {
+                    WorkCompletions wc = own.next();
+                    assertEquals(CompletionStatus.RETRY_EXC_ERR, wc.status(0));
+                    ended.add(wc.id(0));
+                }
+                assertEquals(Set.of(1L, 2L), ended);
+                other.awaitNumberOfLinks(1);
+
+                long through = RingAccess.received(other.wire);
+                other.exchange();
+                other.echo(0, 1000, 3);
+                assertTrue(RingAccess.received(other.wire) - through > 60, "it goes through shared memory as before");
+                assertEquals(remaining, other.links());
+                other.assertServes();
+            }
         }
     }
 

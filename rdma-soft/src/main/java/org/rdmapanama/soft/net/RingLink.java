@@ -19,7 +19,7 @@ final class RingLink extends PacketSender {
 
     final Peer peer;
     final int index;
-    private final int side;
+    final int side;
     final RingFile file;
     final RingFile.Key key;
 

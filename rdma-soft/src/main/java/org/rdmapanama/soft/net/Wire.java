@@ -127,6 +127,9 @@ public final class Wire implements AutoCloseable {
 
     private long received;
 
+    /** How many of them the kernel has joined to the one before. */
+    private long joined;
+
     /** Takes ownership of sockets, selector and capture. */
     private Wire(
             String device,
@@ -538,6 +541,7 @@ public final class Wire implements AutoCloseable {
     /** Passes on a packet if its checksum is correct. Returns whether another packet may follow at once. */
     private boolean check(PacketReceiver packets, int index, Receiver receiver) {
         received++;
+        joined += packets.place() > 0 ? 1 : 0;
         Peer peer = packets.from();
         UdpFlow flow = peer.fromThem(index);
         int length = packets.length();
@@ -631,6 +635,11 @@ public final class Wire implements AutoCloseable {
     /** Returns how many packets were received, valid or not. */
     public long received() {
         return received + (links == null ? 0 : links.received());
+    }
+
+    /** Returns how many packets, valid or not, came with the same system call as the one before, because the kernel joins them. */
+    public long joined() {
+        return joined;
     }
 
     /** Returns whether packets are held back, which {@link #receive} or {@link #flush} sends in due time. */

@@ -3,6 +3,7 @@ package org.rdmapanama.soft.net;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -62,6 +63,34 @@ public final class RingAccess {
     /** The first link, or null. Needs the lock of the device. */
     public static Object link(Wire wire) {
         return wire.links().all().stream().findFirst().orElse(null);
+    }
+
+    /** All links, in the order in which they were made. Needs the lock of the device. */
+    public static List<Object> links(Wire wire) {
+        return List.copyOf(wire.links().all());
+    }
+
+    /** How many packets to the peer are in the memory of a link, whether or not it has ended, that the peer has not read. */
+    public static int unread(MemorySegment map, Object link) {
+        int side = ((RingLink) link).side;
+        RingFile file = ((RingLink) link).file;
+        long begin = file.ring(0) - rings();
+        long at = map.get(ValueLayout.JAVA_LONG, file.side(1 - side) - begin + RingFile.POSITION);
+        int count = 0;
+        for (int bytes = length(map, side, at); bytes != 0; bytes = length(map, side, at)) {
+            if (bytes == RingReader.SKIP) {
+                at += RingFile.RING_BYTES - (at & (RingFile.RING_BYTES - 1));
+            } else {
+                at += RingReader.recordBytes(bytes);
+                count++;
+            }
+        }
+        return count;
+    }
+
+    private static int length(MemorySegment map, int side, long at) {
+        long ring = rings() + (long) side * RingFile.RING_BYTES;
+        return map.get(ValueLayout.JAVA_INT, ring + (at & (RingFile.RING_BYTES - 1)));
     }
 
     /** The files of links in a directory. */

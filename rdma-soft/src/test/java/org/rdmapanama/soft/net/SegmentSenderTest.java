@@ -11,13 +11,16 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.soft.memory.Memory;
+import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.InvariantCrc;
 
 /** Packets for a kernel that refuses some calls. */
@@ -29,8 +32,8 @@ class SegmentSenderTest {
     private static final int NUMBER = 12;
 
     private final InetSocketAddress own = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4791);
-    private final Peer peer =
-            new Peers(any -> true, own).at(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4792));
+    private final Peers peers = new Peers(any -> true, own);
+    private Peer peer = peers.at(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4792));
     private final InvariantCrc crc = new InvariantCrc();
 
     /** The numbers of the packets that were sent, and their IPv4 identifications. */
@@ -44,6 +47,12 @@ class SegmentSenderTest {
 
     /** Whether the kernel divides packets. */
     private boolean divides = true;
+
+    /** The sizes of the packets of each call that succeeded. */
+    private final List<List<Integer>> calls = new ArrayList<>();
+
+    /** How many segments each of those was divided into, as the kernel was told: none of one packet. */
+    private final List<Integer> segments = new ArrayList<>();
 
     private final SegmentSender sender =
             new SegmentSender(0, this::call, crc, null, (to, bytes, errno) -> lost.add(errno));
@@ -61,8 +70,12 @@ class SegmentSenderTest {
         ByteBuffer packets = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
         Memory.copy(data, MemorySegment.ofBuffer(packets).address(), bytes);
         int size = segmentBytes > 0 ? segmentBytes : bytes;
+        List<Integer> sizes = new ArrayList<>();
+        calls.add(sizes);
+        segments.add(segmentBytes);
         for (int i = 0; i * size < bytes; i++) {
             int length = Math.min(size, bytes - i * size);
+            sizes.add(length);
             identifications.add(crc.identification(peer.toThem(0), packets, i * size, length, i));
             sent.add(packets.getInt(i * size + NUMBER));
         }
@@ -152,5 +165,104 @@ class SegmentSenderTest {
         assertEquals(List.of(Errno.EHOSTUNREACH, Errno.EMSGSIZE), lost);
         assertEquals(List.of(), sent);
         assertNotEquals(0, sender.begin(peer));
+    }
+
+    /** The sizes, with checksums, of so many packets. */
+    private static List<Integer> sizes(int count, int bytes) {
+        return Collections.nCopies(count, bytes + InvariantCrc.BYTES);
+    }
+
+    /** As many as the oldest kernels take, which are sent without being asked for it. */
+    @Test
+    void shouldSendNoMoreThanSixtyFourAtOnce() {
+        int count = 2 * 64 + MANY;
+        for (int i = 0; i < count; i++) {
+            assertTrue(send(i, BYTES));
+        }
+        assertEquals(List.of(sizes(64, BYTES), sizes(64, BYTES)), calls);
+        assertTrue(sender.flush());
+        assertEquals(List.of(sizes(64, BYTES), sizes(64, BYTES), sizes(MANY, BYTES)), calls);
+        assertEquals(firstNumbers(count), sent);
+        assertEquals(IntStream.range(0, count).map(i -> i % 64).boxed().toList(), identifications);
+    }
+
+    /** What an IPv4 packet carries, from packets that just fit and from longer ones. */
+    @ParameterizedTest
+    @ValueSource(ints = {1024, 1500, 4096 + Bth.BYTES, InvariantCrc.MAX_PACKET_BYTES - InvariantCrc.BYTES})
+    void shouldSendNoMoreBytesAtOnceThanAPacketCarries(int bytes) {
+        int count = 200;
+        for (int i = 0; i < count; i++) {
+            assertTrue(send(i, bytes));
+        }
+        assertTrue(sender.flush());
+        for (List<Integer> each : calls) {
+            int all = each.stream().mapToInt(size -> size).sum();
+            assertTrue(all <= 65_507, () -> all + " bytes");
+        }
+        int most = calls.getFirst().size();
+        assertTrue(
+                most <= 64 && most * (bytes + InvariantCrc.BYTES) > 65_507 - InvariantCrc.MAX_PACKET_BYTES,
+                () -> most + "");
+        assertEquals(firstNumbers(count), sent);
+        assertEquals(IntStream.range(0, count).map(i -> i % most).boxed().toList(), identifications);
+    }
+
+    /** All but the last are equal, and the last one is no longer, whatever comes in between. */
+    @Test
+    void shouldSendOnlyPacketsOfOneSizeTogether() {
+        SplittableRandom random = new SplittableRandom(20261125);
+        int[] kinds = {BYTES, 2 * BYTES, 3 * BYTES};
+        List<Integer> expected = new ArrayList<>();
+        int count = 5000;
+        int size = BYTES;
+        for (int i = 0; i < count; i++) {
+            size = random.nextInt(3) == 0 ? kinds[random.nextInt(kinds.length)] : size;
+            assertTrue(send(i, size));
+            expected.add(size + InvariantCrc.BYTES);
+            if (random.nextInt(50) == 0) {
+                assertTrue(sender.flush());
+            }
+        }
+        assertTrue(sender.flush());
+        assertEquals(firstNumbers(count), sent);
+        assertEquals(expected, calls.stream().flatMap(List::stream).toList());
+        int together = 0;
+        List<Integer> numbers = new ArrayList<>();
+        for (int i = 0; i < calls.size(); i++) {
+            List<Integer> each = calls.get(i);
+            int first = each.getFirst();
+            assertEquals(Collections.nCopies(each.size() - 1, first), each.subList(0, each.size() - 1));
+            assertTrue(each.getLast() <= first, each::toString);
+            assertEquals(each.size() == 1 ? 0 : first, segments.get(i));
+            together += each.size() > 1 ? 1 : 0;
+            numbers.addAll(firstNumbers(each.size()));
+        }
+        assertEquals(numbers, identifications);
+        int several = together;
+        assertTrue(several > 100 && calls.size() - several > 100, () -> several + " of " + calls.size());
+    }
+
+    /** A card could number those as it likes. */
+    @Test
+    void shouldSendEachAloneWhereThePeerMayMind() {
+        peer.batches = false;
+        sendMany();
+        assertEquals(Collections.nCopies(MANY, sizes(1, BYTES)), calls);
+        assertEquals(Collections.nCopies(MANY, 0), segments);
+        assertEquals(Collections.nCopies(MANY, 0), identifications);
+    }
+
+    @Test
+    void shouldNotSendPacketsToDifferentPeersTogether() {
+        sendMany();
+        Peer other = peers.at(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 4793));
+        long packet = sender.begin(other);
+        Memory.zero(packet, BYTES);
+        sender.send(BYTES);
+        assertEquals(List.of(sizes(MANY, BYTES)), calls);
+        peer = other;
+        assertTrue(sender.flush());
+        assertEquals(List.of(sizes(MANY, BYTES), sizes(1, BYTES)), calls);
+        assertEquals(0, identifications.getLast());
     }
 }

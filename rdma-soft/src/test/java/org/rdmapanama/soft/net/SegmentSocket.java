@@ -39,6 +39,11 @@ public final class SegmentSocket implements AutoCloseable {
         assertEquals(packets.position(), sent);
     }
 
+    /** Returns whether the kernel of this machine can hand over several datagrams at once (UDP_GRO). */
+    public boolean canJoin() {
+        return Datagrams.areSupported() && Datagrams.receiveSegments(fd) == 0;
+    }
+
     @Override
     public void close() {
         datagrams.close();
