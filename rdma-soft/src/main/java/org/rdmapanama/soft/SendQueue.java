@@ -211,7 +211,7 @@ final class SendQueue {
         return Integer.toUnsignedLong(Memory.getInt(slot + BYTES));
     }
 
-    /** Returns whether the receiver is to be notified. */
+    /** Returns whether the message causes an event where the receiver asked for solicited completions only. */
     static boolean isSolicited(long slot) {
         return (Memory.getInt(slot + FLAGS) & VerbsConstants.FLAG_SOLICITED) != 0;
     }

@@ -232,11 +232,11 @@ final class WireResponder extends DeferredSender {
         }
         long after = received + bytes;
         boolean withImmediate = Opcode.hasImmediate(opcode);
-        Payload data = responder.packet.at(packet + Opcode.headerBytes(opcode));
         if (Opcode.isEnd(opcode) ? after != writeBytes : after >= writeBytes) {
             refuse(Aeth.INVALID_REQUEST);
             return false;
         }
+        Payload data = responder.packet.at(packet + Opcode.headerBytes(opcode));
         int status = responder.write(data, writeKey, writeAddress, writeBytes, received, bytes, withImmediate);
         if (status == Responder.NOT_READY) {
             notReady();

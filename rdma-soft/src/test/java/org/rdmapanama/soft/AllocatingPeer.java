@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -17,16 +16,10 @@ import org.rdmapanama.soft.net.Wire;
 /**
  * One of two processes that write to each other, read, add and exchange messages, and count what all their threads
  * allocate. The messages carry these counts, so that both end after the same round: the first one in which neither
- * allocated more than its threads waited in.
+ * allocated.
  */
 public final class AllocatingPeer {
     private static final int ROUND = 2_000;
-
-    /**
-     * Bytes in a round: less than one object for each exchange, which has four operations and some sixteen packets. A thread
-     * that finds a lock taken, since its owner had to give its processor to another program, allocates what it waits in.
-     */
-    private static final long MOST = 32L * ROUND;
 
     /** Interpreted code may allocate: it takes some rounds until all of it is compiled, and until there is a link. */
     private static final int MAX_ROUNDS = 100;
@@ -62,8 +55,8 @@ public final class AllocatingPeer {
         this.end = end;
         this.begins = begins;
         own = end.region.address();
-        long remote = Long.parseLong(place.split(" ", -1)[RingPeer.PAIRS]);
-        int rkey = Integer.parseInt(place.split(" ", -1)[RingPeer.PAIRS + 1]);
+        long remote = RingPeer.address(place);
+        int rkey = RingPeer.key(place);
         receive = ReceiveWorkRequest.allocate(end.arena, 1).id(RECEIVE).add(end.region, RECEIVED, MESSAGE_BYTES);
         requests = end.request()
                 .rdmaWrite(remote + WRITTEN, rkey)
@@ -81,13 +74,7 @@ public final class AllocatingPeer {
     public static void main(String... arguments) throws Exception {
         boolean ring = Boolean.parseBoolean(arguments[3]);
         try (RingPeer.End end = new RingPeer.End(Boolean.parseBoolean(arguments[1]), 18)) {
-            System.out.println("place<" + end.place() + ">");
-            Path file = Path.of(arguments[0]);
-            while (!Files.exists(file)) {
-                Thread.sleep(5);
-            }
-            String place = Files.readString(file);
-            end.connect(place);
+            String place = end.meet(Path.of(arguments[0]));
             AllocatingPeer peer = new AllocatingPeer(end, place, Boolean.parseBoolean(arguments[2]));
             end.pairs[0].postReceive(peer.receive);
             // The message of the peer that begins waits for that receive.
@@ -112,7 +99,7 @@ public final class AllocatingPeer {
             long theirs = Memory.getLong(own + RECEIVED + Long.BYTES);
             System.out.println("round " + round + ": " + allocated + " bytes; of " + packets + " packets " + through
                     + " through shared memory");
-            if (ours < MOST && theirs < MOST) {
+            if (ours < ROUND && theirs < ROUND) {
                 assertTrue(packets >= 2 * ROUND, "the peer is on this device");
                 assertEquals(ring, through > packets / 2, "whether most packets went through shared memory");
                 return;

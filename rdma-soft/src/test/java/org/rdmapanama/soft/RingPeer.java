@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 
@@ -83,6 +85,17 @@ public final class RingPeer {
             return endpoints[0] + " " + endpoints[1] + " " + region.address() + " " + region.rkey();
         }
 
+        /** Tells a test where it is, waits until a file says where the peer is, and connects. Returns the place of the peer. */
+        String meet(Path file) throws IOException, InterruptedException {
+            System.out.println("place<" + place() + ">");
+            while (!Files.exists(file)) {
+                Thread.sleep(5);
+            }
+            String place = Files.readString(file);
+            connect(place);
+            return place;
+        }
+
         void connect(String place) {
             for (int i = 0; i < PAIRS; i++) {
                 pairs[i].connect(Endpoint.parse(place.split(" ", -1)[i]));
@@ -113,15 +126,33 @@ public final class RingPeer {
 
     private RingPeer() {}
 
+    /** Waits until a process has told where it is. */
+    static String placeOf(Program program) throws InterruptedException {
+        program.await(">\n");
+        return program.output().split("<", 2)[1].split(">\n", -1)[0];
+    }
+
+    /** The address of the memory at a place. */
+    static long address(String place) {
+        return Long.parseLong(place.split(" ", -1)[PAIRS]);
+    }
+
+    /** The key of the memory at a place. */
+    static int key(String place) {
+        return Integer.parseInt(place.split(" ", -1)[PAIRS + 1]);
+    }
+
+    /** Tells a process, which reads the file, where its peer is. */
+    static void tell(Path file, String place) throws IOException {
+        // Whole, or not at all.
+        Path written = Files.writeString(file.resolveSibling(file.getFileName() + ".new"), place);
+        Files.move(written, file);
+    }
+
     /** With the file, and whether it sleeps. */
     public static void main(String... arguments) throws Exception {
         try (End end = new End(Boolean.parseBoolean(arguments[1]), 18)) {
-            System.out.println("place<" + end.place() + ">");
-            Path file = Path.of(arguments[0]);
-            while (!Files.exists(file)) {
-                Thread.sleep(5);
-            }
-            end.connect(Files.readString(file));
+            end.meet(Path.of(arguments[0]));
             ReceiveWorkRequest[] receives = new ReceiveWorkRequest[PAIRS * DEPTH];
             for (int i = 0; i < receives.length; i++) {
                 receives[i] = ReceiveWorkRequest.allocate(end.arena, 1)

@@ -26,10 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.extension.AnnotatedElementContext;
-import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -66,13 +63,6 @@ class RingProcessesTest {
     @TempDir(factory = InSharedMemory.class)
     private Path shared;
 
-    static final class InSharedMemory implements TempDirFactory {
-        @Override
-        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
-            return Files.createTempDirectory(Path.of("/dev/shm"), "rdma-panama-test-");
-        }
-    }
-
     /** This side, and the other process. */
     private final class CmFixture implements AutoCloseable {
         private final RingPeer.End own;
@@ -98,15 +88,12 @@ class RingProcessesTest {
                     RingPeer.class,
                     file.toString(),
                     Boolean.toString(sleeps));
-            program.await(">\n");
-            String place = program.output().split("<", 2)[1].split(">\n", -1)[0];
-            Path written = Files.createTempFile(folder, "place", "");
-            Files.writeString(written, own.place());
-            Files.move(written, file);
+            String place = RingPeer.placeOf(program);
+            RingPeer.tell(file, own.place());
             own.connect(place);
             program.await("connected");
-            remote = Long.parseLong(place.split(" ", -1)[2]);
-            rkey = Integer.parseInt(place.split(" ", -1)[3]);
+            remote = RingPeer.address(place);
+            rkey = RingPeer.key(place);
             wire = own.device().wire();
             receive = ReceiveWorkRequest.allocate(own.arena, 1);
             request = own.request();

@@ -3,16 +3,12 @@ package org.rdmapanama.soft;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
-import org.junit.jupiter.api.extension.AnnotatedElementContext;
-import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.ffm.Program;
@@ -29,21 +25,13 @@ class SteadyStateTest {
     @TempDir(factory = InSharedMemory.class)
     private Path shared;
 
-    static final class InSharedMemory implements TempDirFactory {
-        @Override
-        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
-            return Files.createTempDirectory(Path.of("/dev/shm"), "rdma-panama-test-");
-        }
-    }
-
     @ParameterizedTest
     @CsvSource({"false,false", "false,true", "true,false", "true,true"})
     void shouldAllocateNothing(boolean ring, boolean sleeps) throws Exception {
         try (Program first = start("first", ring, sleeps, true);
                 Program second = start("second", ring, sleeps, false)) {
-            String place = placeOf(first);
-            tell("first", placeOf(second));
-            tell("second", place);
+            RingPeer.tell(folder.resolve("first"), RingPeer.placeOf(second));
+            RingPeer.tell(folder.resolve("second"), RingPeer.placeOf(first));
             assertEnded(first);
             assertEnded(second);
         }
@@ -63,15 +51,5 @@ class SteadyStateTest {
                 Boolean.toString(sleeps),
                 Boolean.toString(begins),
                 Boolean.toString(ring));
-    }
-
-    private static String placeOf(Program program) throws InterruptedException {
-        program.await(">\n");
-        return program.output().split("<", 2)[1].split(">\n", -1)[0];
-    }
-
-    private void tell(String name, String place) throws IOException {
-        Path written = Files.writeString(folder.resolve(name + ".new"), place);
-        Files.move(written, folder.resolve(name));
     }
 }

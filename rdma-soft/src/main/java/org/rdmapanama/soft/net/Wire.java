@@ -596,7 +596,10 @@ public final class Wire implements AutoCloseable {
         boolean changes = watched != operations;
         if (changes) {
             watched = operations;
-            selector.keys().forEach(key -> key.interestOps(operations));
+            // Not through the set of keys, which would allocate each time that the thread of the device sleeps.
+            for (DatagramChannel each : channels) {
+                each.keyFor(selector).interestOps(operations);
+            }
         }
         return changes;
     }

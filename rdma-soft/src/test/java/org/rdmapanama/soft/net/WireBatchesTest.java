@@ -30,7 +30,7 @@ import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
 import org.rdmapanama.testing.Bound;
 
-/** Who is sent many packets with one system call, and that they arrive. */
+/** Which peers get many packets with one system call, and that all of these arrive. */
 @EnabledOnOs(OS.LINUX) // where all of 127.0.0.0/8 are addresses of the machine
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WireBatchesTest {
