@@ -144,7 +144,7 @@ maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-e
 # run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
 # dies at the entry of a pure Java method). C1 itself gives up the code of a method whose check of an index has failed, in
 # the same way, if it knows the check as an intrinsic; so it must not. A short program that measures itself, $1 =
-# measuring, uses only C2, which starts late and replaces little. Quick tests, for which RDMA_TEST_QUICK is not empty, use
+# measuring, uses only C2, which starts late and replaces little. Tests for which RDMA_TEST_FIRST_COMPILER is not empty use
 # only C1, too, and so do tests in a kernel as a process, which has one processor: most of what C2 compiles for them is not
 # used for long.
 jvm_options() {
@@ -155,7 +155,7 @@ jvm_options() {
             *) echo -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions \
                 -XX:DisableIntrinsic=_Preconditions_checkIndex,_Preconditions_checkLongIndex ;;
         esac
-    elif [ -n "${RDMA_TEST_QUICK:-}" ] ||
+    elif [ -n "${RDMA_TEST_FIRST_COMPILER:-}" ] ||
         { [ "${1:-}" != measuring ] && grep -q 'User Mode Linux' /proc/cpuinfo 2>/dev/null; }; then
         echo -XX:TieredStopAtLevel=1
     fi
