@@ -21,9 +21,11 @@ import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.cm.Rej;
+import org.rdmapanama.soft.cm.Rep;
 import org.rdmapanama.soft.cm.Req;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.net.LocalAddresses;
+import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.UdpFlow;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.LiveHeap;
@@ -38,6 +40,7 @@ class ConnectionsTest {
     private static final long SERVICE = Attacker.service(rdma_h.RDMA_PS_TCP(), PORT);
     private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
+    private static final int NUMBERS = 500;
     private static final int SOON = 3;
     private static final long MEMORY_MARGIN = 64L << 20;
 
@@ -261,6 +264,57 @@ class ConnectionsTest {
                     }
                 }
             }
+        }
+    }
+
+    /** What a client asks for with, and what a server answers with, tell the peer nothing about other connections. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void shouldGiveConnectionsNumbersThatNobodyCanPredict() throws Exception {
+        InetAddress there = InetAddress.ofLiteral("127.0.0.3");
+        try (CmFixture meeting = new CmFixture();
+                Attacker peer = new Attacker(
+                        there, UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)))) {
+            int[] ids = new int[NUMBERS];
+            int[] firstPackets = new int[NUMBERS];
+            int[] transactions = new int[NUMBERS];
+            int[] transactionsHigh = new int[NUMBERS];
+            for (int i = 0; i < NUMBERS; i++) {
+                long client = meeting.client(new InetSocketAddress(there, PORT), 5, "");
+                awaitDatagram(peer, Mad.REQ, i == 0 ? 0 : ids[i - 1]);
+                ids[i] = Mad.localId(peer.mad());
+                firstPackets[i] = Req.psn(peer.mad());
+                transactions[i] = (int) Mad.transaction(peer.mad());
+                transactionsHigh[i] = (int) (Mad.transaction(peer.mad()) >>> Integer.SIZE);
+                meeting.destroy(client);
+            }
+            Unpredictable.check(Integer.SIZE, ids);
+            Unpredictable.check(Psn.BITS, firstPackets);
+            Unpredictable.check(Integer.SIZE, transactions);
+            Unpredictable.check(Integer.SIZE, transactionsHigh);
+
+            long listener = meeting.listener(ADDRESS, 5);
+            for (int i = 0; i < NUMBERS; i++) {
+                peer.request(1 + i, SERVICE, rdma_h.IBV_MTU_1024());
+                long server = meeting.expect(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), 0)
+                        .id();
+                CmFixture.succeed(meeting.manager.accept(server, meeting.parameters(7, "")));
+                awaitDatagram(peer, Mad.REP, i == 0 ? 0 : ids[i - 1]);
+                ids[i] = Mad.localId(peer.mad());
+                firstPackets[i] = Rep.psn(peer.mad());
+                meeting.destroy(server);
+            }
+            meeting.destroy(listener);
+            Unpredictable.check(Integer.SIZE, ids);
+            Unpredictable.check(Psn.BITS, firstPackets);
+        }
+    }
+
+    /** Waits for a datagram of that kind from another id. */
+    private static void awaitDatagram(Attacker peer, int kind, int previous) throws IOException {
+        Bound bound = Bound.usual();
+        while (!peer.receive(kind) || Mad.localId(peer.mad()) == previous) {
+            bound.check("no datagram came");
         }
     }
 

@@ -46,6 +46,16 @@ class FloodTest {
     private static final int SOCKETS = 100;
     private static final int BACKLOG = 64;
     private static final int FEW = 150;
+
+    /**
+     * So many clients must get in while requests come that nobody wants. The server can answer about half of those, so that
+     * clients have to repeat theirs.
+     */
+    private static final int CLIENTS = 5;
+
+    /** When to conclude that they do not get in. */
+    private static final int MOST_REQUESTS = 5_000_000;
+
     private static final Duration QUIET = Duration.ofSeconds(1);
     private static final Duration LIMIT = Duration.ofSeconds(100);
     private static final long MEMORY_MARGIN = 16L << 20;
@@ -53,6 +63,7 @@ class FloodTest {
 
     private final SplittableRandom random = new SplittableRandom(20261123);
     private final AtomicInteger answers = new AtomicInteger();
+    private final AtomicInteger connected = new AtomicInteger();
 
     private CmFixture server;
     private CmFixture clients;
@@ -88,6 +99,15 @@ class FloodTest {
             close(each);
         }
         return count;
+    }
+
+    /** Goes on until enough clients have connected meanwhile, or for long. Returns how many requests it sent. */
+    private int floodClients() throws IOException {
+        int sent = 0;
+        do {
+            sent += flood(REQUESTS);
+        } while (connected.get() < CLIENTS && sent < MOST_REQUESTS);
+        return sent;
     }
 
     private void close(Attacker attacker) throws IOException {
@@ -172,13 +192,15 @@ class FloodTest {
         long before = LiveHeap.bytes();
         long received = device.wire().received();
         long start = System.nanoTime();
-        CompletableFuture<Integer> flood = Async.start(() -> flood(REQUESTS));
+        CompletableFuture<Integer> flood = Async.start(this::floodClients);
         List<Long> times = new ArrayList<>();
-        do {
-            times.add(connect());
-        } while (!flood.isDone());
+        for (long nanos = connect(); !flood.isDone(); nanos = connect()) {
+            times.add(nanos);
+            connected.incrementAndGet();
+        }
         double seconds = (System.nanoTime() - start) / 1e9;
-        assertEquals(REQUESTS, Async.get(flood));
+        int sent = Async.get(flood);
+        assertTrue(times.size() >= CLIENTS, () -> times.size() + " clients connected during " + sent + " requests");
         times.sort(null);
         System.out.printf(
                 "%d clients connected during %.1f s in %.1f ms (median), %.1f ms (longest); %d requests arrived, %d answers%n",
@@ -193,7 +215,7 @@ class FloodTest {
             bound.check("requests come for ever");
         }
         // Not those that found no room.
-        assertTrue(answers.get() <= REQUESTS, () -> answers.get() + " answers");
+        assertTrue(answers.get() <= sent, () -> answers.get() + " answers");
         assertTrue(peers() <= 2 * 1024, () -> peers() + " peers");
         connect();
         long after = LiveHeap.bytes();
