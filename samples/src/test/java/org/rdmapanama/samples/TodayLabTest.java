@@ -17,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.NeedsVirtualMachine;
+import org.rdmapanama.testing.RunsAlone;
 
 /** The comparison with what Java offers today: its table, and that it leaves nothing behind however it ends. */
 @Tag("lab")
@@ -105,6 +106,7 @@ class TodayLabTest {
     }
 
     @NeedsVirtualMachine("processor times")
+    @RunsAlone
     @Test
     void shouldCompareAllWays() throws Exception {
         // Not a multiple of the size that is written at once.

@@ -24,6 +24,7 @@ import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.NeedsVirtualMachine;
+import org.rdmapanama.testing.RunsAlone;
 
 /** Runs {@code bin/rdma stream} with itself and, in both directions, with rstream of rdma-core. */
 @Tag("lab")
@@ -144,6 +145,7 @@ class StreamCommandLabTest {
     @ParameterizedTest
     @NeedsKernelDevice("librdmacm")
     @NeedsVirtualMachine("two processors")
+    @RunsAlone
     @ValueSource(booleans = {false, true})
     void shouldRunTheTestsOfRstream(boolean server) throws Exception {
         assertRunsAll("-T n", server);
