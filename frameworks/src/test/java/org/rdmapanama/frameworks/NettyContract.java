@@ -61,6 +61,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,9 +76,8 @@ abstract class NettyContract {
     private static final int SECONDS = 60;
     private static final int CHUNK = 10_000;
 
-    static {
-        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-    }
+    /** That of other tests in this JVM: to watch each buffer takes them ten times as long. */
+    private final ResourceLeakDetector.Level usualLevel = ResourceLeakDetector.getLevel();
 
     private final EventLoopGroup group = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory(provider()));
 
@@ -86,8 +86,14 @@ abstract class NettyContract {
     /** A free address to listen at. */
     abstract InetSocketAddress address();
 
+    @BeforeEach
+    void watchEachBuffer() {
+        ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
+    }
+
     @AfterEach
     void shutDown() throws Exception {
+        ResourceLeakDetector.setLevel(usualLevel);
         Groups.shutDown(group);
     }
 
