@@ -93,8 +93,11 @@ abstract class NettyContract {
 
     @AfterEach
     void shutDown() throws Exception {
-        ResourceLeakDetector.setLevel(usualLevel);
-        Groups.shutDown(group);
+        try {
+            Groups.shutDown(group);
+        } finally {
+            ResourceLeakDetector.setLevel(usualLevel);
+        }
     }
 
     private Channel listen(ChannelHandler... handlers) throws InterruptedException {

@@ -37,6 +37,10 @@ class ConnectionsTest {
     private static final int PORT = 10_000 + (int) (ProcessHandle.current().pid() % 20_000);
 
     private static final InetSocketAddress ADDRESS = new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT);
+
+    /** A server at another address of this machine, for which a test answers. */
+    private static final InetSocketAddress ELSEWHERE = new InetSocketAddress("127.0.0.3", PORT);
+
     private static final long SERVICE = Attacker.service(rdma_h.RDMA_PS_TCP(), PORT);
     private static final int CONNECTIONS = 6;
     private static final int DATAGRAMS = Integer.getInteger("hostile.datagrams", 100_000);
@@ -226,6 +230,12 @@ class ConnectionsTest {
         return new Attacker(address, 0, new InetSocketAddress(address, port(meeting)));
     }
 
+    /** What the requests to {@link #ELSEWHERE} reach. */
+    private static Attacker elsewhere(CmFixture meeting) throws IOException {
+        return new Attacker(
+                ELSEWHERE.getAddress(), UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)));
+    }
+
     @Test
     void shouldKeepNoMoreRequestsThanItIsTold() throws Exception {
         try (CmFixture meeting = new CmFixture();
@@ -267,20 +277,18 @@ class ConnectionsTest {
         }
     }
 
-    /** What a client asks for with, and what a server answers with, tell the peer nothing about other connections. */
+    /** The numbers in a request, and in an answer to one, tell the peer nothing about other connections. */
     @Test
     @EnabledOnOs(OS.LINUX)
     void shouldGiveConnectionsNumbersThatNobodyCanPredict() throws Exception {
-        InetAddress there = InetAddress.ofLiteral("127.0.0.3");
         try (CmFixture meeting = new CmFixture();
-                Attacker peer = new Attacker(
-                        there, UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)))) {
+                Attacker peer = elsewhere(meeting)) {
             int[] ids = new int[NUMBERS];
             int[] firstPackets = new int[NUMBERS];
             int[] transactions = new int[NUMBERS];
             int[] transactionsHigh = new int[NUMBERS];
             for (int i = 0; i < NUMBERS; i++) {
-                long client = meeting.client(new InetSocketAddress(there, PORT), 5, "");
+                long client = meeting.client(ELSEWHERE, 5, "");
                 awaitDatagram(peer, Mad.REQ, i == 0 ? 0 : ids[i - 1]);
                 ids[i] = Mad.localId(peer.mad());
                 firstPackets[i] = Req.psn(peer.mad());
@@ -322,11 +330,9 @@ class ConnectionsTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void shouldAskForLessWhereThePeerHasASmallerMtu() throws Exception {
-        InetAddress there = InetAddress.ofLiteral("127.0.0.3");
         try (CmFixture meeting = new CmFixture();
-                Attacker peer = new Attacker(
-                        there, UdpFlow.ROCE_PORT, new InetSocketAddress(ADDRESS.getAddress(), port(meeting)))) {
-            long client = meeting.client(new InetSocketAddress(there, PORT), 5, "");
+                Attacker peer = elsewhere(meeting)) {
+            long client = meeting.client(ELSEWHERE, 5, "");
             long transaction = 0;
             for (int mtu = rdma_h.IBV_MTU_4096(); mtu >= rdma_h.IBV_MTU_1024(); mtu--) {
                 int size = mtu;
