@@ -25,7 +25,7 @@ abstract class DeferredSender {
     /** Sends what is due; if there is more than fits into a turn, the rest follows in the next one. */
     abstract void endTurn();
 
-    /** Called when {@link #endTurn} threw: the queue pair fails. */
+    /** Called when {@link #endTurn} threw: the queue pair fails, unless it can go on. */
     final void failed(Throwable cause) {
         queuePair.failed(cause);
     }

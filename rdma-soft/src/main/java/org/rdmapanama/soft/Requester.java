@@ -22,6 +22,11 @@ abstract class Requester extends DeferredSender {
         run();
     }
 
+    /** Called when sending has ended anywhere: what the peer has not acknowledged is sent again when this runs next. */
+    void repeat() {
+        // Nothing is ever sent again.
+    }
+
     /** Returns whether an answer of the peer is outstanding. */
     boolean isWaiting() {
         return false;

@@ -512,23 +512,36 @@ final class SoftQueuePair {
         try {
             runAll();
         } catch (InternalError e) {
-            if (device.wire().endTruncatedLinks()) {
-                // The memory was that of the link. What was not sent goes another way.
-                device.engine.goOnLater(requester);
-            } else {
-                // For example memory mapped from a truncated file.
-                failed(e);
-            }
+            failed(e);
         }
     }
 
-    /** Fails after an unexpected exception. */
+    /** Fails after an unexpected exception, or goes on if the memory was that of a link. */
     void failed(Throwable cause) {
+        if (cause instanceof InternalError && device.wire().endTruncatedLinks()) {
+            goOn();
+            return;
+        }
+        // For example memory mapped from a truncated file.
         device.tellFault(number, cause);
         if (sends.tail == sends.head) {
             fail(rdma_h.IBV_EVENT_QP_FATAL());
         } else {
             failWith(VerbsConstants.GENERAL_ERR);
+        }
+    }
+
+    /** What was not sent, through a link that has ended, goes another way. */
+    private void goOn() {
+        if (state == VerbsConstants.ERR) {
+            return;
+        }
+        if (requester != null) {
+            requester.repeat();
+            device.engine.goOnLater(requester);
+        }
+        if (wireResponder != null) {
+            device.engine.goOnLater(wireResponder);
         }
     }
 

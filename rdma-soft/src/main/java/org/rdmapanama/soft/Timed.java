@@ -14,6 +14,6 @@ public interface Timed {
     /** Called when the deadline has passed or is {@link #NEVER}; the timer has been removed from the list before. */
     void expired();
 
-    /** Called when {@link #expired} threw: the owner of the timer fails. */
+    /** Called when {@link #expired} threw: the owner of the timer fails, unless it can go on. */
     void failed(Throwable cause);
 }

@@ -802,6 +802,11 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
     }
 
+    @Override
+    void repeat() {
+        rewind();
+    }
+
     /** Continues from the first unacknowledged packet. */
     private void rewind() {
         outstanding = 0;

@@ -339,6 +339,35 @@ class RingProcessesTest {
         }
     }
 
+    /** What a timer was repeating when the memory went is sent through the sockets. */
+    @Test
+    void shouldGoOnWhenATimerFindsTheFileShorter() throws Exception {
+        try (CmFixture meeting = meet(false)) {
+            meeting.awaitLink(1);
+            meeting.program.signal("STOP");
+            RingPeer.End own = meeting.own;
+            own.pairs[1].postSend(meeting.request
+                    .clear()
+                    .rdmaWrite(meeting.remote, meeting.rkey)
+                    .add(own.region, 0, 100));
+            SoftDevice device = own.device();
+            device.lock();
+            try {
+                assertTrue(meeting.wire.hasLinks(), "the link has ended before");
+                RingAccess.truncate();
+                // No test can shorten the file between two accesses of the timer.
+                device.queuePairs.get(own.pairs[1].number()).timer.failed(new InternalError("a fault"));
+                assertFalse(meeting.wire.hasLinks(), "the link goes on");
+            } finally {
+                device.unlock();
+            }
+            meeting.program.signal("CONT");
+            assertEquals(CompletionStatus.SUCCESS, own.next().status(0));
+            meeting.exchange();
+            meeting.assertServes();
+        }
+    }
+
     /** The other process may write anything, at any time. The first connection may fail, because its packets change. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3})
