@@ -209,13 +209,17 @@ public final class RdmaConnection implements AutoCloseable {
 
     private void settle(CmEvent event, Established facts, Consumer<ConnectionException> settled) {
         switch (event.type()) {
-            case ESTABLISHED -> {
+            case ESTABLISHED, DISCONNECTED -> {
                 if (events.receiveInstead(id, inbox, this::notice)) {
                     connected(facts);
+                    // A client that ends a connection was connected, and may have sent data, though its last message of
+                    // the
+                    // handshake was lost.
+                    notice(event);
                     settled.accept(null);
                 }
             }
-            case CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL -> {
+            case CONNECT_ERROR, UNREACHABLE, REJECTED, DEVICE_REMOVAL -> {
                 events.forget(id);
                 settled.accept(CmFailures.of("rdma_accept", event));
             }

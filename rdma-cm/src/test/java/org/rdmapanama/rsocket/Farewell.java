@@ -11,11 +11,19 @@ import org.rdmapanama.testing.FillPattern;
 final class Farewell {
     private Farewell() {}
 
-    /** The arguments are where to connect from, the peer's address and port, how many bytes to write, and how to exit. */
-    public static void main(String[] arguments) throws IOException {
+    private static RSocketChannel connect(String... arguments) throws IOException {
         RSocketChannel channel = RSocketChannel.open();
         channel.bind(new InetSocketAddress(arguments[0], 0));
         channel.connect(new InetSocketAddress(arguments[1], Integer.parseInt(arguments[2])));
+        return channel;
+    }
+
+    /**
+     * The arguments are where to connect from, the peer's address and port, how many bytes to write, and how to exit, or how
+     * many connections to close.
+     */
+    public static void main(String[] arguments) throws IOException {
+        RSocketChannel channel = connect(arguments);
         int bytes = Integer.parseInt(arguments[3]);
         switch (arguments[4]) {
             case "exit" -> {
@@ -31,7 +39,14 @@ final class Farewell {
                 }
             }
             case "return" -> channel.write(ByteBuffer.wrap(FillPattern.bytes(bytes, 1)));
-            default -> throw new IllegalArgumentException(arguments[4]);
+            default -> {
+                RSocketChannel next = channel;
+                for (int left = Integer.parseInt(arguments[4]); left > 0; left--) {
+                    next.write(ByteBuffer.wrap(FillPattern.bytes(bytes, 1)));
+                    next.close();
+                    next = connect(arguments);
+                }
+            }
         }
     }
 }

@@ -309,6 +309,12 @@ public final class SoftDevice {
         }
     }
 
+    /** Returns whether a queue pair has got a packet that continues its connection. */
+    public boolean isEstablished(int number) {
+        SoftQueuePair queuePair = queuePairs.get(number);
+        return queuePair != null && queuePair.isEstablished();
+    }
+
     /** Returns queue pair 1. It may be used with the lock held only. */
     public ManagementQueuePair management() {
         return management;

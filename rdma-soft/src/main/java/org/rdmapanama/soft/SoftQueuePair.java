@@ -79,8 +79,8 @@ final class SoftQueuePair {
     /** The UDP port that the packets of the peer come from; 0 before the first one. */
     private int peerPort;
 
-    /** Whether the program has been told that the peer sends already. */
-    private boolean toldEstablished;
+    /** Whether a packet of the peer has come that continues the connection. */
+    private boolean established;
 
     /** Whether a packet of the peer has come, for {@link KeepAlives}. */
     private boolean heard;
@@ -252,12 +252,18 @@ final class SoftQueuePair {
         }
     }
 
-    /** Reports, once, that the peer sends already, though the program has not made this queue pair ready to send. */
+    /** Notes that the peer sends, and reports it if the program has not made this queue pair ready to send. */
     void tellEstablished() {
-        if (state == VerbsConstants.RTR && !toldEstablished) {
-            toldEstablished = true;
-            context.asyncEvent(rdma_h.IBV_EVENT_COMM_EST(), struct.address());
+        if (!established) {
+            established = true;
+            if (state == VerbsConstants.RTR) {
+                context.asyncEvent(rdma_h.IBV_EVENT_COMM_EST(), struct.address());
+            }
         }
+    }
+
+    boolean isEstablished() {
+        return established;
     }
 
     private void setState(int newState) {
@@ -287,7 +293,7 @@ final class SoftQueuePair {
         Memory.zero(attributes.address(), ibv_qp_attr.sizeof());
         path = null;
         peerPort = 0;
-        toldEstablished = false;
+        established = false;
         setState(VerbsConstants.RESET);
     }
 

@@ -187,6 +187,13 @@ final class ConnectionExchange extends CmExchange {
         return state == ConnectionState.ESTABLISHED ? -Errno.EISCONN : -Errno.EINVAL;
     }
 
+    /** The last message of the handshake may be lost, and the peer gone: what it has sent says as much. */
+    private void takeDataAsReady() {
+        if (state == ConnectionState.REP_SENT && management.device.isEstablished(terms.localQueuePair)) {
+            takeReady();
+        }
+    }
+
     private void takeReady() {
         stopWaiting();
         establishedNow();
@@ -332,6 +339,7 @@ final class ConnectionExchange extends CmExchange {
     }
 
     private void takeEnd(long mad) {
+        takeDataAsReady();
         if (state == ConnectionState.ESTABLISHED
                 || state == ConnectionState.REP_SENT
                 || state == ConnectionState.DREQ_SENT) {
@@ -364,6 +372,7 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     void peerGone(int errno) {
+        takeDataAsReady();
         switch (state) {
             case ESTABLISHED, DREQ_SENT -> {
                 LOG.debug("connection from {} to {} ends: errno {}", addresses.local(), addresses.remote(), errno);
@@ -391,6 +400,10 @@ final class ConnectionExchange extends CmExchange {
 
     @Override
     void timeIsOver() {
+        takeDataAsReady();
+        if (state == ConnectionState.ESTABLISHED) {
+            return;
+        }
         if (state != ConnectionState.TIMEWAIT) {
             super.timeIsOver();
             return;
