@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
  * @param lingerUnitNanos the unit of the time for which an ended connection waits for late packets: 4,096 by InfiniBand
  */
 public record CmTimes(long firstWaitNanos, long longestWaitNanos, long lingerUnitNanos) {
+    /** Begins early, because a listener drops a request when as many wait as it allows, and says nothing. */
     public static final CmTimes USUAL =
-            new CmTimes(TimeUnit.MILLISECONDS.toNanos(250), TimeUnit.MILLISECONDS.toNanos(4300), 4096);
+            new CmTimes(TimeUnit.MILLISECONDS.toNanos(50), TimeUnit.MILLISECONDS.toNanos(4300), 4096);
 }

@@ -327,7 +327,7 @@ abstract class CmExchange implements Timed {
         transmit();
         wait = Math.min(2 * wait, management.device.cmTimes().longestWaitNanos());
         // While it is not known who is meant, none is kept waiting for long.
-        waitFor(probes ? Math.min(wait, firstWait()) : wait);
+        waitFor(probes ? Math.min(wait, PROBE_WAIT) : wait);
     }
 
     /** Ends the exchange without an event for the program. */
