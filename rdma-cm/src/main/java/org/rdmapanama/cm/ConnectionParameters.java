@@ -162,7 +162,8 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Sets how often the transport retransmits a packet that the peer does not acknowledge.
+     * Sets how often the transport retransmits a packet that the peer does not acknowledge. The accepting side retransmits
+     * at most as often as the connecting side asks for.
      *
      * @param value 0 to 7; with 7, Soft-RoCE never gives up
      * @return this

@@ -33,6 +33,14 @@ record NativeAttributes(MemorySegment struct, int mask) {
         return with(QueuePairAttribute.MAX_DEST_RD_ATOMIC);
     }
 
+    /** Lowers the number of retransmissions, if the transport of the queue pair has any. */
+    NativeAttributes retryAtMost(int value) {
+        if ((mask & QueuePairAttribute.RETRY_CNT.code()) != 0) {
+            ibv_qp_attr.retry_cnt(struct, (byte) Math.min(value, Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(struct))));
+        }
+        return this;
+    }
+
     /** Takes the access flags of others. */
     NativeAttributes accessFlagsOf(NativeAttributes others) {
         ibv_qp_attr.qp_access_flags(struct, ibv_qp_attr.qp_access_flags(others.struct));

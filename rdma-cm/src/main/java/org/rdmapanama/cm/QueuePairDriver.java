@@ -94,7 +94,7 @@ final class QueuePairDriver {
 
     /**
      * Moves a queue pair from INIT to RTS. The peer may ask for or grant more than this side wants or its device
-     * supports; the parameters are lowered to what the queue pair gets.
+     * supports; the reads and atomics of the parameters are lowered to what the queue pair gets.
      */
     private void ready(Arena arena, QueuePair queuePair, ConnectionParameters parameters, NativeAttributes receive) {
         NativeAttributes send = id.nativeAttributes(arena, QueuePairState.RTS);
@@ -108,6 +108,8 @@ final class QueuePairDriver {
         // A peer that answers none is not told of the one that is there to be refused.
         parameters.initiatorDepth(Math.min(asksAtOnce, agreed));
         receive.maxReadAtomicAsTarget(parameters.responderResources()).applyTo(queuePair);
-        send.maxReadAtomicAsInitiator(asksAtOnce).applyTo(queuePair);
+        send.maxReadAtomicAsInitiator(asksAtOnce)
+                .retryAtMost(parameters.retryCount())
+                .applyTo(queuePair);
     }
 }

@@ -36,6 +36,9 @@ class LostPeersLabTest {
     private static final int BYTES = 1 << 20;
     private static final int PIECE = 30_000;
 
+    /** What a client in C sends first. */
+    private static final int GREETING = 16;
+
     private final int port = Lab.port();
 
     private Program echo(List<String> options) throws Exception {
@@ -152,6 +155,32 @@ class LostPeersLabTest {
         try (Channels.Pair pair = Channels.Pair.open()) {
             Channels.writeFully(pair.client(), ByteBuffer.allocate(1));
             Channels.readFully(pair.accepted(), ByteBuffer.allocate(1));
+        }
+    }
+
+    /** The client asks for retransmissions without end, which the device would take literally. */
+    @Test
+    @NeedsKernelDevice("librdmacm")
+    void shouldNoticeThatTheNetworkToAClientInCIsGone() throws Exception {
+        try (RServerSocketChannel server = RServerSocketChannel.open()) {
+            server.bind(new InetSocketAddress(Lab.SECOND_HOST, port));
+            String command = "rstream -s " + Lab.SECOND_HOST + " -b " + Lab.FIRST_HOST + " -p " + port + " -S 64 -T b";
+            try (Program client = Program.start(command.split(" "));
+                    RSocketChannel channel = server.accept()) {
+                channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+                channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 1);
+                // It waits for an answer to what it sends first.
+                Channels.readFully(channel, ByteBuffer.allocate(GREETING));
+                CompletableFuture<Integer> reading = Async.start(() -> channel.read(ByteBuffer.allocate(1)));
+                Thread.sleep(1500);
+                assertFalse(reading.isDone(), client::toString);
+                wire("loss 100%");
+                try {
+                    assertTimedOut(reading);
+                } finally {
+                    repairWire();
+                }
+            }
         }
     }
 
