@@ -189,6 +189,7 @@ class StreamCommandLabTest {
 
     /** Between two processes, as it is used; in one, both sides of soft0 compete for its lock a few hundred thousand times. */
     @Test
+    @RunsAlone
     void shouldRunAllTestsAndPlotThem() throws Exception {
         assumeFalse(Lab.isInLab(), "rstream is a peer there");
         Path file = folder.resolve("a.svg");
