@@ -223,19 +223,49 @@ class FloodTest {
         server.destroy(listener);
     }
 
-    /** Those of a server whose program is busy wait, as many as it wants, and leave nothing when it goes. */
-    @Test
-    void shouldKeepAsManyRequestsAsTheServerWants() throws Exception {
-        long listener = server.listener(ADDRESS, BACKLOG);
-        long before = LiveHeap.bytes();
+    /** Has as many requests wait as may. */
+    private void fill() throws Exception {
         flood(REQUESTS / 10);
         Bound bound = Bound.of(LIMIT);
-        long received = device.wire().received();
+        long received;
         do {
             bound.check("packets come for ever");
             received = device.wire().received();
             Thread.sleep(100);
         } while (device.wire().received() != received);
+    }
+
+    /** A client repeats its request, which most of a flood does not. */
+    @Test
+    void shouldKeepARequestThatIsRepeated() throws Exception {
+        long listener = server.listener(ADDRESS, BACKLOG);
+        fill();
+        long received = device.wire().received();
+        long client = clients.client(ADDRESS, 5, WANTED);
+        Bound bound = Bound.of(LIMIT);
+        bound.await("the request is not repeated", () -> device.wire().received() >= received + 2);
+        int waiting = 0;
+        boolean wanted = false;
+        while (!wanted) {
+            bound.check("the request does not wait");
+            CmFixture.Event event = server.next(1);
+            if (event != null) {
+                waiting++;
+                wanted = event.text().equals(WANTED);
+                server.destroy(event.id());
+            }
+        }
+        assertEquals(BACKLOG + 1, waiting);
+        clients.destroy(client);
+        server.destroy(listener);
+    }
+
+    /** Those of a server whose program is busy wait, as many as it wants, and leave nothing when it goes. */
+    @Test
+    void shouldKeepAsManyRequestsAsTheServerWants() throws Exception {
+        long listener = server.listener(ADDRESS, BACKLOG);
+        long before = LiveHeap.bytes();
+        fill();
         int waiting = 0;
         for (CmFixture.Event event = server.next(0); event != null; event = server.next(0)) {
             assertEquals(rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST(), event.type());

@@ -312,6 +312,11 @@ final class SoftCmId {
         return unseen.get() < backlog;
     }
 
+    /** Returns whether there is room for a request that found none before: for a quarter more. */
+    boolean hasRoomForRepeated() {
+        return unseen.get() < backlog + Math.max(1, backlog / 4);
+    }
+
     /** Called when the program has taken a request, without the lock of the device. */
     void seen() {
         unseen.decrementAndGet();

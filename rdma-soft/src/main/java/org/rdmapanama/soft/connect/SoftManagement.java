@@ -53,6 +53,10 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
     private final Map<Integer, SoftCmId> byNumber = new HashMap<>();
     private final Map<Request, SoftCmId> byRequest = new HashMap<>();
     private final Map<Integer, List<SoftCmId>> byPort = new HashMap<>();
+
+    /** Null until a listener has more requests than it wants. */
+    private DroppedRequests dropped;
+
     private int psn = SecretNumbers.next(Psn.BITS);
 
     /** Identifies a request: its sender, and its communication identifier there. */
@@ -233,12 +237,23 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
         }
         if (reason != 0) {
             refuse(mad, sender, index, reason);
-        } else if (listener.hasRoom()) {
+        } else if (hasRoom(listener, request)) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + Req.PRIVATE));
             manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
                     .takeRequest(mad, listener);
         }
+    }
+
+    /** Returns whether a request may wait at its listener; one that is repeated may even where no other one may. */
+    private boolean hasRoom(SoftCmId listener, Request request) {
+        if (listener.hasRoom()) {
+            return true;
+        }
+        if (dropped == null) {
+            dropped = new DroppedRequests();
+        }
+        return dropped.add(request) && listener.hasRoomForRepeated();
     }
 
     private void takeDatagramRequest(long mad, InetSocketAddress sender, int index) {
@@ -252,7 +267,7 @@ final class SoftManagement implements ManagementQueuePair.Receiver {
         SoftCmId listener = listener(service, addresses().address(index));
         if (listener == null || !listener.isDatagram() || !IpHeader.isValid(mad + SidrReq.PRIVATE)) {
             refuse(mad, sender, index, 0);
-        } else if (listener.hasRoom()) {
+        } else if (hasRoom(listener, request)) {
             InetSocketAddress remote =
                     new InetSocketAddress(sender.getAddress(), IpHeader.sourcePort(mad + SidrReq.PRIVATE));
             manager.made(SoftCmId.ofRequest(this, listener, request, remote, index))
