@@ -35,6 +35,7 @@ import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.NeedsVirtualMachine;
+import org.rdmapanama.testing.RunsAlone;
 
 /** Transfers between two devices: all ways to connect, and all ways to end early. */
 @Tag("lab")
@@ -567,10 +568,14 @@ class TransferLabTest {
 
     /** A side that is busy for longer than the timeout of the other sends signs of life. */
     @NeedsVirtualMachine("a processor for each side")
+    @RunsAlone
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {
         String port = Lab.portText();
+        // Both sides run in this JVM, which loads classes for longer than a second when it has done nothing yet.
+        Run coldServer = way.serve(port, "--timeout", COLD);
+        assertMoved(coldServer, way.move(port, "-s", "1MiB", "--timeout", COLD));
         // Only the lab's processors are slow enough to be busy for so long; others may be busy with other tests.
         String timeout = Lab.isInLab() ? "1" : "10";
         Run server = way.serve(port, "--timeout", timeout);
