@@ -212,9 +212,8 @@ public final class RdmaConnection implements AutoCloseable {
             case ESTABLISHED, DISCONNECTED -> {
                 if (events.receiveInstead(id, inbox, this::notice)) {
                     connected(facts);
-                    // A client that ends a connection was connected, and may have sent data, though its last message of
-                    // the
-                    // handshake was lost.
+                    // A client that ends the connection was connected, and may have sent data: only its last message of
+                    // the handshake was lost.
                     notice(event);
                     settled.accept(null);
                 }

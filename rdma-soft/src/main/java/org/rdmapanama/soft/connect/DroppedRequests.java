@@ -18,10 +18,7 @@ final class DroppedRequests {
 
     /** Takes note of a request that finds no room. Returns whether it has been dropped before. */
     boolean add(SoftManagement.Request request) {
-        long key = (Integer.toUnsignedLong(request.sender().hashCode()) << Integer.SIZE)
-                | Integer.toUnsignedLong(request.number());
-        key = (key ^ secret) * MIX;
-        key = (key ^ (key >>> Integer.SIZE)) * MIX;
+        long key = (request.hashCode() ^ secret) * MIX;
         int place = (int) (key >>> (Long.SIZE - SLOT_BITS));
         boolean known = keys[place] == key;
         keys[place] = key;
