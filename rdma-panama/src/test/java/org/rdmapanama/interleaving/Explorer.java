@@ -22,6 +22,7 @@ public final class Explorer {
     }
 
     private final Supplier<Scenario> scenarios;
+    private final SharedFields fields = new SharedFields();
     private int runs;
 
     private Explorer(Supplier<Scenario> scenarios) {
@@ -38,7 +39,7 @@ public final class Explorer {
     public static int explore(Supplier<Scenario> scenarios, int deviations) {
         Explorer explorer = new Explorer(scenarios);
         try (ExecutorService thread = OneProcessor.thread()) {
-            thread.submit(() -> explorer.run(List.of(), deviations)).get();
+            thread.submit(() -> explorer.runAll(deviations)).get();
         } catch (ExecutionException e) {
             throw new AssertionError(e.getCause().getMessage(), e.getCause());
         } catch (InterruptedException e) {
@@ -47,17 +48,33 @@ public final class Explorer {
         return explorer.runs;
     }
 
-    private void run(List<Deviation> deviations, int left) {
+    /** Begins anew when it turns out that threads share more than was known, because then there are more places. */
+    private void runAll(int most) {
+        for (int deviations = 0; deviations <= most; deviations++) {
+            while (!run(List.of(), deviations)) {
+                fields.remember();
+            }
+        }
+    }
+
+    /** False if threads have shared a field that was not known to be shared. */
+    private boolean run(List<Deviation> deviations, int left) {
         runs++;
         Scenario scenario = scenarios.get();
-        List<Deviation> alternatives = new Schedule(scenario.threads(), deviations).run();
+        List<Deviation> alternatives = new Schedule(scenario.threads(), deviations, fields).run();
         scenario.check();
+        if (fields.foundMore()) {
+            return false;
+        }
         if (left > 0) {
             for (Deviation next : alternatives) {
                 List<Deviation> more = new ArrayList<>(deviations);
                 more.add(next);
-                run(more, left - 1);
+                if (!run(more, left - 1)) {
+                    return false;
+                }
             }
         }
+        return true;
     }
 }

@@ -54,6 +54,7 @@ final class Schedule {
     private final Thread[] threads;
     private final boolean[] started;
     private final List<Runnable> bodies;
+    private final SharedFields fields;
     private final CountDownLatch over;
     private final List<Deviation> alternatives = new ArrayList<>();
     private int applied;
@@ -62,9 +63,10 @@ final class Schedule {
     private long now;
     private volatile Throwable failure;
 
-    Schedule(List<Runnable> bodies, List<Deviation> deviations) {
+    Schedule(List<Runnable> bodies, List<Deviation> deviations, SharedFields fields) {
         int count = bodies.size();
         this.bodies = bodies;
+        this.fields = fields;
         this.deviations = deviations;
         lastDeviation = deviations.isEmpty() ? -1 : deviations.getLast().step();
         states = new State[count];
@@ -155,6 +157,16 @@ final class Schedule {
         }
         int me = current;
         changeTo(chosen(me), me);
+    }
+
+    /**
+     * An access to a plain field, which is a place only if threads share the field. With a lock held no other thread gets at
+     * what the lock guards.
+     */
+    void access(String field, boolean write) {
+        if (failure == null && fields.access(field, current, write) && !holdsLock()) {
+            step();
+        }
     }
 
     /** The thread that goes on: the one that would, unless a deviation says another. */
@@ -250,7 +262,6 @@ final class Schedule {
         } else {
             permits[index] = true;
         }
-        step();
     }
 
     long nanoTime() {
@@ -269,7 +280,7 @@ final class Schedule {
         held[current]++;
     }
 
-    boolean holdsLock() {
+    private boolean holdsLock() {
         return held[current] > 0;
     }
 
@@ -281,7 +292,6 @@ final class Schedule {
                 states[i] = State.READY;
             }
         }
-        step();
     }
 
     private String stacks() {

@@ -109,7 +109,7 @@ public final class SteppedClasses extends ClassLoader {
         return writer.toByteArray();
     }
 
-    /** Nothing that is put in needs more room on the stack, or changes what is there. */
+    /** What is put in leaves the stack as it was. */
     private static final class Changed extends MethodVisitor {
         private final Set<String> shared;
 
@@ -121,9 +121,17 @@ public final class SteppedClasses extends ClassLoader {
         @Override
         public void visitFieldInsn(int opcode, String owner, String name, String descriptor) {
             if (shared.contains(owner + "." + name)) {
-                super.visitMethodInsn(Opcodes.INVOKESTATIC, STEPS, "access", "()V", false);
+                super.visitLdcInsn(owner + "." + name);
+                String access = opcode == Opcodes.GETFIELD ? "read" : "write";
+                super.visitMethodInsn(Opcodes.INVOKESTATIC, STEPS, access, "(Ljava/lang/String;)V", false);
             }
             super.visitFieldInsn(opcode, owner, name, descriptor);
+        }
+
+        @Override
+        public void visitMaxs(int stack, int locals) {
+            // The name of a field.
+            super.visitMaxs(stack + 1, locals);
         }
 
         @Override

@@ -17,11 +17,19 @@ public final class Steps {
         }
     }
 
-    /** Before a plain field is read or written. With a lock held no other thread gets at what the lock guards. */
-    public static void access() {
+    /** Before a plain field is read. */
+    public static void read(String field) {
         Schedule schedule = Schedule.current();
-        if (schedule != null && !schedule.holdsLock()) {
-            schedule.step();
+        if (schedule != null) {
+            schedule.access(field, false);
+        }
+    }
+
+    /** Before a plain field is written. */
+    public static void write(String field) {
+        Schedule schedule = Schedule.current();
+        if (schedule != null) {
+            schedule.access(field, true);
         }
     }
 
