@@ -18,14 +18,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.testing.Commands;
 import org.rdmapanama.testing.LabDevices;
-import org.rdmapanama.testing.NeedsVirtualMachine;
 
 /**
- * Random calls, as many as one likes, leave the virtual machine alive and the kernel with nothing. They reach enough:
+ * Random calls, as many as one likes, leave the JVM and the kernel alive, and the kernel with nothing. They reach enough:
  * every call is made, and returns unless the device or something else at hand cannot do it.
  */
 @Tag("lab")
-@NeedsVirtualMachine("a kernel that goes on after a fault of its own")
 @Timeout(value = 3600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FuzzLabTest {
     private static final int CALLS = Integer.getInteger("fuzz.calls", 120_000);

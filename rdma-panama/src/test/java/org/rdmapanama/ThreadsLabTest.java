@@ -35,7 +35,6 @@ import org.rdmapanama.testing.Side;
 
 /** Confined arenas keep other threads out; shared ones let them in, and end well while they are in. */
 @Tag("lab")
-@NeedsVirtualMachine("threads that run at the same time")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ThreadsLabTest {
     private static final int POSTERS = 4;
@@ -103,6 +102,7 @@ class ThreadsLabTest {
     }
 
     /** The queue holds all completions: Soft-RoCE makes room in the send queue before they are polled. */
+    @NeedsVirtualMachine("threads that run at the same time")
     @Test
     void shouldAccountForEveryCompletionOfManyPosters() throws Exception {
         try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
@@ -162,6 +162,7 @@ class ThreadsLabTest {
         }
     }
 
+    @NeedsVirtualMachine("threads that run at the same time")
     @Test
     void shouldEndPollingThreadsWhenTheArenaCloses() throws Exception {
         VerbsArena arena = VerbsArena.ofShared();
@@ -186,6 +187,7 @@ class ThreadsLabTest {
         }
     }
 
+    @NeedsVirtualMachine("threads that run at the same time")
     @Test
     void shouldEndPostingThreadsWhenTheArenaCloses() throws Exception {
         VerbsArena arena = VerbsArena.ofShared();
@@ -212,6 +214,7 @@ class ThreadsLabTest {
         }
     }
 
+    @NeedsVirtualMachine("threads that run at the same time")
     @Test
     void shouldOpenAndCloseInManyThreadsAtOnce() throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
