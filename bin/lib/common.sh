@@ -146,9 +146,11 @@ maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-e
 # the same way, if it knows the check as an intrinsic; so it must not. A short program that measures itself, $1 =
 # measuring, uses only C2, which starts late and replaces little. Tests for which RDMA_TEST_FIRST_COMPILER is not empty use
 # only C1, too, and so do tests in a kernel as a process, which has one processor: most of what C2 compiles for them is not
-# used for long.
+# used for long. In the lab the JVM measures no times of its own: each time it asks for the clock, that is a system call there,
+# and starting takes a quarter longer.
 jvm_options() {
     echo -XX:+UseSerialGC
+    [ ! -d /run/lab ] || echo -XX:-UsePerfData
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
         case ${1:-} in
             measuring) echo -XX:-TieredCompilation ;;

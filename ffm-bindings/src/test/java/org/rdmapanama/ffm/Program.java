@@ -87,6 +87,7 @@ public final class Program implements AutoCloseable {
                 "-D" + FIRST_PORT + "=" + (PORTS_OF_OTHERS + STARTED.getAndIncrement() % RANGES * PORTS_EACH),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
+                "-XX:-UsePerfData",
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 System.getProperty("java.class.path"),
