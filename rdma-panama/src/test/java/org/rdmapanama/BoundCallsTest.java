@@ -101,14 +101,11 @@ class BoundCallsTest {
         begun = true;
         long used = 0;
         long wrong = 0;
-        Guarded last = null;
+        Guarded object = null;
         for (int seen = 0; seen < objects; seen++) {
-            Bound bound = Bound.ofSeconds(60);
-            Guarded object = current;
-            while (object == last) {
-                bound.check("no further object came");
-                object = current;
-            }
+            Guarded last = object;
+            Bound.ofSeconds(60).spin("no further object came", () -> current != last);
+            object = current;
             object.bindToThread();
             while (object.tryEnter()) {
                 for (int i = 0; i < LOOKS; i++) {
@@ -120,7 +117,6 @@ class BoundCallsTest {
                     object.used = true;
                 }
             }
-            last = object;
         }
         return new long[] {used, wrong};
     }

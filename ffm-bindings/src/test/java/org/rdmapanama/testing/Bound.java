@@ -15,6 +15,9 @@ public final class Bound {
 
     private static final int PAUSE_MILLIS = 1;
 
+    /** How often a loop without pauses looks before it lets a thread have the processor that may be waiting for it. */
+    private static final int LOOKS = 1_000;
+
     private final Duration limit;
     private final long nanos;
     private long start = System.nanoTime();
@@ -70,10 +73,16 @@ public final class Bound {
         spin(() -> missing, condition);
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // it is right without yield(), but slow where processors are few
     public <E extends Exception> void spin(Supplier<String> missing, Condition<E> condition) throws E {
+        int looks = 0;
         while (!condition.holds()) {
             check(missing);
-            Thread.onSpinWait();
+            if (++looks % LOOKS == 0) {
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
         }
     }
 
