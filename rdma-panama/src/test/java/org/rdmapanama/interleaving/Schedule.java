@@ -253,6 +253,7 @@ final class Schedule {
 
     /** Lets a sleeping thread go on; one that is awake does not sleep the next time. */
     void unpark(Thread thread) {
+        step();
         int index = Arrays.asList(threads).indexOf(thread);
         if (index < 0) {
             return;

@@ -53,7 +53,12 @@ public final class Run {
 
     /** Waits until a text was printed to either output. */
     public void await(String text) throws InterruptedException {
-        Bound bound = Bound.of(LIMIT);
+        await(text, LIMIT);
+    }
+
+    /** Waits longer than usual until a text was printed to either output. */
+    public void await(String text, Duration limit) throws InterruptedException {
+        Bound bound = Bound.of(limit);
         while (!out().contains(text) && !err().contains(text)) {
             assertTrue(thread.isAlive(), () -> "ended without saying '" + text + "': " + this);
             bound.check(() -> "never said '" + text + "': " + this);
