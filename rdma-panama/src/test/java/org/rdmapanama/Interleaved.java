@@ -56,7 +56,7 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             world -> world.connected(world::closeInABatchOfWorkRequests, world::post, world::fail)),
     CLOSING_A_CHANNEL_THAT_IS_AWAITED(world -> List.of(world::await, world.channel::close), 1),
     AWAITING_A_COMPLETION_WHILE_IT_COMES(world -> List.of(world.awaiting(1), world.completing(1))),
-    AWAITING_TWO_COMPLETIONS_WHILE_THEY_COME(world -> List.of(world.awaiting(2), world.completing(2)), 1),
+    AWAITING_TWO_COMPLETIONS_WHILE_THEY_COME(world -> List.of(world.awaiting(2), world.completing(2))),
     AWAITING_WHILE_ANOTHER_THREAD_TAKES_THE_EVENT(
             world -> List.of(world.awaiting(1), world::takeEvents, world.completing(1)), 1),
     WAKING_UP_AN_AWAIT(world -> List.of(world::awaitInVain, world.channel::wakeup)),
@@ -96,7 +96,12 @@ enum Interleaved implements Supplier<Explorer.Scenario> {
             1),
     POLLING_FOR_THE_END_OF_A_CALL_WHILE_THE_QUEUE_PAIR_CLOSES(
             world -> List.of(() -> world.initialize(world::awaitPolls), world::pollTwice, world::closeQueuePair), 1),
-    RESIZING_A_QUEUE_TWICE(world -> List.of(() -> world.resize(8), () -> world.resize(16))),
+    RESIZING_A_QUEUE_TWICE(world -> List.of(
+            () -> {
+                world.resize(8);
+                world.resize(4);
+            },
+            () -> world.resize(16))),
     CLOSING_A_DOMAIN_AND_A_QUEUE_WHILE_A_QUEUE_PAIR_IS_MADE(
             world -> List.of(world::makeQueuePair, world.domain::close, world::closeQueue)),
     CLOSING_A_DOMAIN_AND_ALL_WHILE_A_BATCH_IS_OPEN(

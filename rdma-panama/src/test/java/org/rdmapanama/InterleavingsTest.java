@@ -78,7 +78,7 @@ class InterleavingsTest {
         int deviations = Math.min(scenario.deviations, MOST_DEVIATIONS);
         int runs = Explorer.explore(stepped(scenario), deviations);
 
-        int least = deviations < 2 ? 5 : 30;
+        int least = deviations < scenario.deviations ? 5 : 30;
         assertTrue(runs > least, "only " + runs + " orders");
     }
 

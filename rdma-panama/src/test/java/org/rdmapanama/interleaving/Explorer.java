@@ -51,8 +51,10 @@ public final class Explorer {
     /** Begins anew when it turns out that threads share more than was known, because then there are more places. */
     private void runAll(int most) {
         for (int deviations = 0; deviations <= most; deviations++) {
+            runs = 0;
             while (!run(List.of(), deviations)) {
                 fields.remember();
+                runs = 0;
             }
         }
     }
