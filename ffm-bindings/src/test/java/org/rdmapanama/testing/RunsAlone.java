@@ -7,9 +7,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * An integration test that needs both processors for itself, because two sides poll or wake each other for long, because it
- * compares processor times, or because a second must be long enough for what it does. {@code lab/integration-tests} runs it
- * after the others on {@code soft0}, and, with {@link NeedsVirtualMachine}, in the lab; elsewhere it runs with all others.
+ * An integration test that needs both processors for itself on {@code soft0}, because two sides poll or wake each other for
+ * long, or because it measures processor times. {@code lab/integration-tests} runs it there after the others; in the lab, and
+ * on other devices, it runs with all others.
  */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)

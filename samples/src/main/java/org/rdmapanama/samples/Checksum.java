@@ -6,7 +6,7 @@ import java.util.zip.CRC32C;
 
 /** CRC32C of memory of any size, computed in pieces, so that heartbeats go on during a long computation. */
 public final class Checksum {
-    private static final long PIECE = 4 << 20;
+    private static final long PIECE = 1 << 20;
 
     private Checksum() {}
 

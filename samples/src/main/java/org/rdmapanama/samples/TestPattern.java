@@ -6,7 +6,7 @@ import java.lang.foreign.ValueLayout;
 
 /** Test data that differs everywhere, so that misplaced data is detected. */
 public final class TestPattern {
-    private static final int WORDS_PER_PIECE = 1 << 19;
+    private static final int WORDS_PER_PIECE = 1 << 17;
     private static final long GOLDEN_RATIO = 0x9e37_79b9_7f4a_7c15L;
 
     private TestPattern() {}

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -34,8 +33,6 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.LabDevices;
-import org.rdmapanama.testing.NeedsVirtualMachine;
-import org.rdmapanama.testing.RunsAlone;
 
 /** Transfers between two devices: all ways to connect, and all ways to end early. */
 @Tag("lab")
@@ -46,8 +43,14 @@ class TransferLabTest {
     /** A timeout in seconds for a JVM that has just started, which is slow in a busy emulated machine. */
     private static final String COLD = "100";
 
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
+
     /** A timeout in seconds that a test waits for. */
     private static final String SHORT = "3";
+
+    /** Options of a JVM that interprets the code for checksums. */
+    private static final String SLOW_CHECKSUMS = "-XX:+UnlockDiagnosticVMOptions -XX:-UseCRC32CIntrinsics"
+            + " -XX:CompileCommand=quiet -XX:CompileCommand=exclude,java.util.zip.CRC32C::*";
 
     /** Of a transfer that lasts long enough to be ended early: small messages, one after the other. */
     private static final List<String> LONG = List.of("-s", "32MiB", "--chunk", "128", "--depth", "1");
@@ -57,6 +60,9 @@ class TransferLabTest {
 
     /** Another process, for the tests in which it is not Ctrl-C that ends it. */
     private static ResidentJvm other;
+
+    /** Another process, in which checksums are slow; null until a test needs it. */
+    private static ResidentJvm slow;
 
     /** How the two sides meet: the options of the server and of the client. */
     private enum Way {
@@ -133,6 +139,10 @@ class TransferLabTest {
     static void end() {
         System.clearProperty(Patience.SILENT_MILLIS);
         other.close();
+        if (slow != null) {
+            slow.close();
+            slow = null;
+        }
     }
 
     @BeforeEach
@@ -566,21 +576,37 @@ class TransferLabTest {
         }
     }
 
-    /** A side that is busy for longer than the timeout of the other sends signs of life. */
-    @NeedsVirtualMachine("a processor for each side")
-    @RunsAlone
+    /**
+     * A side that is busy for longer than the timeout of the other sends signs of life. Both sides are slow at checksums,
+     * of which they compute three in turn. A machine on which that does not take long enough gets more data.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {
+        if (slow == null) {
+            slow = new ResidentJvm("env", "JDK_JAVA_OPTIONS=" + SLOW_CHECKSUMS);
+        }
+        // What runs for the first time takes long.
+        moveSlowly(way, 1, COLD);
+        long seconds = 2;
+        long size = 64;
+        while (moveSlowly(way, size, Long.toString(seconds)) < 4 * seconds * NANOS_PER_SECOND) {
+            size *= 2;
+        }
+    }
+
+    /** Moves so many MiB between two sides in one JVM, and returns the nanoseconds that it took. */
+    private static long moveSlowly(Way way, long size, String timeout) throws Exception {
         String port = Lab.portText();
-        // Both sides run in this JVM, which loads classes for longer than a second when it has done nothing yet.
-        Run coldServer = way.serve(port, "--timeout", COLD);
-        assertMoved(coldServer, way.move(port, "-s", "1MiB", "--timeout", COLD));
-        // Only the lab's processors are slow enough to be busy for so long; others may be busy with other tests.
-        String timeout = Lab.isInLab() ? "1" : "10";
-        Run server = way.serve(port, "--timeout", timeout);
-        Run client = way.move(port, "-s", "128MiB", "--timeout", timeout);
-        assertMoved(server, client);
-        assertFalse(client.err().contains("heard nothing"), client::toString);
+        try (ResidentJvm.Command server = slow.start(way.serving(port, "--timeout", timeout))) {
+            server.await("waiting for a client");
+            long start = System.nanoTime();
+            try (ResidentJvm.Command client = slow.start(way.moving(port, "-s", size + "MiB", "--timeout", timeout))) {
+                assertEquals(0, client.join(), () -> client + "\n" + server);
+                assertEquals(0, server.join(), () -> client + "\n" + server);
+                assertTrue(client.output().contains("correct on both sides"), client::toString);
+            }
+            return System.nanoTime() - start;
+        }
     }
 }

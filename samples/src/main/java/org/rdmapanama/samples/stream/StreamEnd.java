@@ -16,6 +16,7 @@ final class StreamEnd implements Closeable {
     /** Bytes with which both sides start a test together. */
     static final int GREETING = 16;
 
+    private static final boolean ALONE = Runtime.getRuntime().availableProcessors() == 1;
     private static final int MILLIS_TO_END = 2000;
     private static final String SAME_OPTIONS = "do both sides have the same options -I, -C, -S and -T?";
 
@@ -117,8 +118,20 @@ final class StreamEnd implements Closeable {
             while (select() == 0) {
                 checkInterrupt();
             }
+        } else if (calls == Calls.NON_BLOCKING) {
+            relax();
         }
         checkInterrupt();
+    }
+
+    /** A peer on the same processor can only go on when this thread lets it. */
+    @SuppressWarnings("ThreadPriorityCheck")
+    private static void relax() {
+        if (ALONE) {
+            Thread.yield();
+        } else {
+            Thread.onSpinWait();
+        }
     }
 
     private int select() throws IOException {
