@@ -3,6 +3,7 @@ package org.rdmapanama.cards;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.cards.Layout.View;
+import org.rdmapanama.ffm.internal.Errno;
 
 /**
  * A kind of network card that exists in this process only: what its driver in the kernel would tell the provider library,
@@ -77,6 +78,15 @@ interface Card {
 
     /** Writes the driver's part of the answer to CREATE_AH. */
     default void describeAddressHandle(int number, long out) {}
+
+    /**
+     * Executes a command of the card's driver that came by ioctl(2).
+     *
+     * @throws CommandException if the driver does not have it, with EPROTONOSUPPORT
+     */
+    default void control(Uverbs.Control command) throws CommandException {
+        throw new CommandException(Errno.EPROTONOSUPPORT);
+    }
 
     /**
      * Maps a page of the card.

@@ -161,9 +161,8 @@ public final class Cards {
         return FILES.get(descriptor).write(command, length);
     }
 
-    @SuppressWarnings("UnusedVariable") // The signature is that of the library.
     private static long controlled(int descriptor, long request, long argument) {
-        return FILES.get(descriptor).control();
+        return request == Uverbs.CONTROL ? FILES.get(descriptor).control(argument) : -Errno.EINVAL;
     }
 
     @SuppressWarnings("UnusedVariable") // The signature is that of the library.

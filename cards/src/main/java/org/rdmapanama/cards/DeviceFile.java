@@ -209,9 +209,20 @@ final class DeviceFile {
         }
     }
 
-    /** Answers ioctl(2): this kernel has commands that are written, and no others. */
-    long control() {
-        return -Errno.EPROTONOSUPPORT;
+    /**
+     * Answers ioctl(2). The commands of verbs are written to the file, so that libibverbs falls back to that where this refuses
+     * them; those of the card's driver come this way only.
+     */
+    long control(long argument) {
+        lock.lock();
+        try {
+            card.control(Uverbs.Control.at(argument));
+            return 0;
+        } catch (CommandException ex) {
+            return -ex.errno();
+        } finally {
+            lock.unlock();
+        }
     }
 
     long map(long length, long offset) {

@@ -5,25 +5,30 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
- * A ConnectX card: {@code rdma/mlx5-abi.h}, with an Ethernet port. It has what the version without ioctl(2) of the driver
- * has: no objects of devx, no memory windows.
+ * A ConnectX card: {@code rdma/mlx5-abi.h}, with an Ethernet port. Pages of its register space (UAR) are allocated one by one,
+ * as by Linux 5.10 and later. It has no objects of devx, and no memory windows.
  */
 final class Mlx5Card implements Card {
-    /** How many blue flame registers a program has, of which two are in each page. */
-    static final int REGISTERS = 16;
-
     private static final int PAGE = 4096;
     private static final int REGISTER_BYTES = 512;
     private static final int MAX_WORK = 1 << 14;
     private static final int DESCRIPTOR_BYTES = 512;
     private static final int COMMAND_SHIFT = 8;
 
-    /** How many registers a program may allocate in addition, for thread domains. */
-    private static final int DYNAMIC_REGISTERS = 512;
+    /** The most pages of registers that a program may have. */
+    private static final int REGISTER_PAGES = 256;
 
-    private static final int MAP_REGULAR = 0;
-    private static final int MAP_NON_CACHED = 3;
-    private static final int MAP_ALLOCATE = 6;
+    /** How to map a page of registers that was allocated. */
+    private static final int MAP_REGISTERS = 9;
+
+    // Of rdma/mlx5_user_ioctl_cmds.h.
+    private static final int REGISTER_PAGE = 0x1008;
+    private static final int ALLOCATE = 0x1000;
+    private static final int DESTROY = 0x1001;
+    private static final int HANDLE = 0x1000;
+    private static final int MAP_OFFSET = 0x1002;
+    private static final int MAP_LENGTH = 0x1003;
+    private static final int PAGE_ID = 0x1004;
 
     private static final int SUPPORTS_QUERY_DEVICE = 1;
     private static final int SUPPORTS_CREATE_AH = 2;
@@ -36,6 +41,9 @@ final class Mlx5Card implements Card {
             hca_core_clock_offset:8 log_uar_size:4 num_uars_per_page:4 num_dyn_bfregs:4 dump_fill_mkey:4""");
     private static final Layout ADDRESS_HANDLE = Layout.of("response_length:4 dmac:6 reserved:6");
     private static final byte[] MAC = {2, 5, 0x5e, 0, 0, 0x11};
+
+    /** How many pages of registers there are. */
+    private int registerPages;
 
     @Override
     public String name() {
@@ -57,7 +65,6 @@ final class Mlx5Card implements Card {
         View view = CONTEXT.at(out);
         view.set("qp_tab_size", 1 << 12)
                 .set("bf_reg_size", REGISTER_BYTES)
-                .set("tot_bfregs", REGISTERS)
                 .set("cache_line_size", 64)
                 .set("max_sq_desc_sz", DESCRIPTOR_BYTES)
                 .set("max_rq_desc_sz", DESCRIPTOR_BYTES)
@@ -70,8 +77,7 @@ final class Mlx5Card implements Card {
                 .set("cmds_supp_uhw", SUPPORTS_QUERY_DEVICE | SUPPORTS_CREATE_AH)
                 .set("eth_min_inline", INLINE_MODE_NONE)
                 .set("log_uar_size", 12)
-                .set("num_uars_per_page", 1)
-                .set("num_dyn_bfregs", DYNAMIC_REGISTERS);
+                .set("num_uars_per_page", 1);
     }
 
     @Override
@@ -94,10 +100,31 @@ final class Mlx5Card implements Card {
     }
 
     @Override
+    public void control(Uverbs.Control command) throws CommandException {
+        if (command.object() != REGISTER_PAGE) {
+            throw new CommandException(Errno.EPROTONOSUPPORT);
+        }
+        switch (command.method()) {
+            case ALLOCATE -> {
+                if (registerPages == REGISTER_PAGES) {
+                    throw new CommandException(Errno.ENOMEM);
+                }
+                int page = ++registerPages;
+                command.attribute(HANDLE).set("data", page);
+                Memory.putLong(
+                        command.attribute(MAP_OFFSET).get("data"), ((long) MAP_REGISTERS << COMMAND_SHIFT) * PAGE);
+                Memory.putInt(command.attribute(MAP_LENGTH).get("data"), PAGE);
+                Memory.putInt(command.attribute(PAGE_ID).get("data"), page);
+            }
+            case DESTROY -> registerPages--;
+            default -> throw new CommandException(Errno.EPROTONOSUPPORT);
+        }
+    }
+
+    @Override
     public long map(DeviceFile file, long length, long offset) {
         int command = (int) (offset / PAGE) >>> COMMAND_SHIFT & 0xff;
-        boolean isRegister = command == MAP_REGULAR || command == MAP_NON_CACHED || command == MAP_ALLOCATE;
-        return isRegister ? SystemCalls.map(length) : -Errno.EINVAL;
+        return command == MAP_REGISTERS ? SystemCalls.map(length) : -Errno.EINVAL;
     }
 
     @Override

@@ -90,7 +90,8 @@ final class Mlx5QueuePair implements CardQueuePair {
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
         post = new SoftPost(file.soft());
-        // The first register of the program: shared, without blue flame, and without a lock.
+        // Whatever the driver chose: the number of a register counts where the kernel has allocated them all
+        // beforehand.
         Memory.putInt(request.out(), 0);
     }
 

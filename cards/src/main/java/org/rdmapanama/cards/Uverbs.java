@@ -1,5 +1,10 @@
 package org.rdmapanama.cards;
 
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmapanama.cards.Layout.View;
+import org.rdmapanama.ffm.internal.Errno;
+
 /**
  * The commands that libibverbs writes into a device file, and their structures: {@code rdma/ib_user_verbs.h}. The names are
  * those of the header. A structure for a response is named after its command.
@@ -35,6 +40,41 @@ final class Uverbs {
 
     /** The flag of a command that has the extended header. */
     static final int EXTENDED = 0x80000000;
+
+    /** RDMA_VERBS_IOCTL of {@code rdma/rdma_user_ioctl_cmds.h}: the only request of ioctl(2). */
+    static final long CONTROL = 0xc0181b01L;
+
+    /** {@code struct ib_uverbs_ioctl_hdr}, behind which the attributes are. */
+    private static final Layout CONTROL_HEADER =
+            Layout.of("length:2 object_id:2 method_id:2 num_attrs:2 reserved1:8 driver_id:4 reserved2:4");
+
+    /** {@code struct ib_uverbs_attr}. */
+    private static final Layout ATTRIBUTE = Layout.of("attr_id:2 len:2 flags:2 attr_data:2 data:8");
+
+    /** A command that comes by ioctl(2). */
+    record Control(int object, int method, List<View> attributes) {
+        static Control at(long address) {
+            View header = CONTROL_HEADER.at(address);
+            List<View> attributes = new ArrayList<>();
+            long at = header.end();
+            for (int i = 0; i < header.getInt("num_attrs"); i++) {
+                View attribute = ATTRIBUTE.at(at);
+                attributes.add(attribute);
+                at = attribute.end();
+            }
+            return new Control(header.getInt("object_id"), header.getInt("method_id"), attributes);
+        }
+
+        /** Returns an attribute, whose {@code data} is a number that the program gives or gets, or where to write one. */
+        View attribute(int id) throws CommandException {
+            for (View each : attributes) {
+                if (each.getInt("attr_id") == id) {
+                    return each;
+                }
+            }
+            throw new CommandException(Errno.EINVAL);
+        }
+    }
 
     static final Layout HEADER = Layout.of("command:4 in_words:2 out_words:2");
     static final Layout EXTENDED_HEADER =

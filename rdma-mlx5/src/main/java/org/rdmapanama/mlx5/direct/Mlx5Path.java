@@ -25,8 +25,12 @@ final class Mlx5Path extends DirectPath {
     private final AddressVectors vectors = new AddressVectors();
     private final boolean atomics;
 
+    /** The register of the driver's page that is not cached, or 0. */
+    private final long uncachedRegister;
+
     Mlx5Path(ProviderContext context) {
         this.context = context;
+        uncachedRegister = Mlx5dv.uncachedRegister(context.address());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ibv_device_attr_ex.layout());
             // After a failure the device counts as one without atomics.
@@ -100,7 +104,7 @@ final class Mlx5Path extends DirectPath {
                         mlx5dv_qp.sq.buf(ring).address(),
                         mlx5dv_qp.sq.wqe_cnt(ring),
                         mlx5dv_qp.dbrec(found).address(),
-                        mlx5dv_qp.bf.reg(mlx5dv_qp.bf(found)).address()),
+                        doorbell(found, uncachedRegister)),
                 number,
                 type,
                 parts.granted(),
@@ -108,6 +112,16 @@ final class Mlx5Path extends DirectPath {
                 atomics,
                 vectors,
                 parts.shared());
+    }
+
+    /**
+     * Returns where the doorbell of a queue pair is, which the driver chose.
+     *
+     * @param found what the driver says of the queue pair
+     */
+    static SendQueueRing.Doorbell doorbell(MemorySegment found, long uncachedRegister) {
+        long register = mlx5dv_qp.bf.reg(mlx5dv_qp.bf(found)).address();
+        return new SendQueueRing.Doorbell(register, register == uncachedRegister);
     }
 
     private static ReceiveQueueRing receives(MemorySegment found, QueuePairParts parts) {

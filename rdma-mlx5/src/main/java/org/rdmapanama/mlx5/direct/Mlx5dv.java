@@ -10,6 +10,8 @@ import java.lang.invoke.MethodHandle;
 import java.util.function.UnaryOperator;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.mlx5.mlx5dv_devx_uar;
 import org.rdmapanama.ffm.mlx5.mlx5dv_h;
 import org.rdmapanama.ffm.mlx5.mlx5dv_obj;
 import org.rdmapanama.ffm.mlx5.mlx5dv_qp_init_attr;
@@ -20,6 +22,9 @@ final class Mlx5dv {
             NativeLibrary.MLX5.downcall("mlx5dv_init_obj", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle CREATE_QP = NativeLibrary.MLX5.downcall(
             "mlx5dv_create_qp", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
+
+    private static final MethodHandle ALLOC_UAR =
+            NativeLibrary.MLX5.downcall("mlx5dv_devx_alloc_uar", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT));
 
     private Mlx5dv() {}
 
@@ -70,5 +75,25 @@ final class Mlx5dv {
         } catch (Throwable e) {
             throw Errno.rethrow(e);
         }
+    }
+
+    /**
+     * mlx5dv_devx_alloc_uar(3), for the page of doorbells that is not cached. The driver has one for each open device, if the
+     * kernel can map one, and gives out the same each time; it belongs to the driver.
+     *
+     * @return the address of its register, or 0 if there is none
+     */
+    static long uncachedRegister(long context) {
+        long found;
+        try {
+            found = (long) ALLOC_UAR.invokeExact(context, mlx5dv_h.MLX5DV_UAR_ALLOC_TYPE_NC());
+        } catch (Throwable e) {
+            throw Errno.rethrow(e);
+        }
+        return found == 0
+                ? 0
+                : mlx5dv_devx_uar
+                        .reg_addr(Native.struct(found, mlx5dv_devx_uar.layout()))
+                        .address();
     }
 }

@@ -17,8 +17,9 @@ import org.rdmapanama.ffm.internal.Native;
  * <p>All addresses are aligned, but the layouts are not, so that no access checks that.
  *
  * <p>Order. The processor keeps stores to memory in order, and loads; the fences here keep the compiler from changing it. A
- * doorbell page may be write-combining, where a store is delayed and may pass others: a locked instruction ends that, which an
- * atomic addition is on HotSpot. The Java memory model promises none of this for devices.
+ * page of doorbells that is not cached is in the same order. One that is write-combining is not: a store is delayed there and may
+ * pass others. A locked instruction ends that, which an atomic addition is on HotSpot. The Java memory model promises none of
+ * this for devices.
  */
 final class RingMemory {
     private static final MemorySegment MEMORY = Native.MEMORY;
@@ -147,6 +148,18 @@ final class RingMemory {
         flush(record);
         putLong(doorbell, value);
         flush(record);
+    }
+
+    /**
+     * Rings a doorbell in a page that is not cached, where a store is never delayed and passes no other one.
+     *
+     * @param doorbell its address in the page of the device
+     * @param value its eight bytes, as they are in memory
+     */
+    static void ringUncached(long doorbell, long value) {
+        VarHandle.releaseFence();
+        putLong(doorbell, value);
+        VarHandle.releaseFence();
     }
 
     /**

@@ -88,6 +88,7 @@ final class SendQueueRing {
     private final int mask;
     private final long record;
     private final long doorbell;
+    private final boolean uncached;
     private final int numberBits;
     private final int mostPosted;
     private final int maxSegments;
@@ -129,7 +130,14 @@ final class SendQueueRing {
     private long inlineBytes;
 
     /** Where the rings of a queue pair are. */
-    record Place(long ring, int blocks, long records, long doorbell) {}
+    record Place(long ring, int blocks, long records, Doorbell doorbell) {}
+
+    /**
+     * Where the doorbell is.
+     *
+     * @param uncached whether its page is known not to be cached; it may be write-combining otherwise
+     */
+    record Doorbell(long address, boolean uncached) {}
 
     SendQueueRing(
             Place place,
@@ -144,7 +152,8 @@ final class SendQueueRing {
         end = start + ((long) place.blocks() << RingMemory.BLOCK_SHIFT);
         mask = Math.max(0, place.blocks() - 1);
         record = place.records() + RECORD;
-        doorbell = place.doorbell();
+        doorbell = place.doorbell().address();
+        uncached = place.doorbell().uncached();
         numberBits = number << 8;
         mostPosted = granted.maxSendWorkRequests();
         maxSegments = granted.maxSendSegments();
@@ -523,7 +532,11 @@ final class SendQueueRing {
     void ring(int count) {
         head += count;
         RingMemory.publish(record, position & 0xffff);
-        RingMemory.ring(record, doorbell, lastWord);
+        if (uncached) {
+            RingMemory.ringUncached(doorbell, lastWord);
+        } else {
+            RingMemory.ring(record, doorbell, lastWord);
+        }
     }
 
     /** Returns the next block, for {@link #rollBack}. */

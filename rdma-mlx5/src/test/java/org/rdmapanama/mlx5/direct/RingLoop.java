@@ -47,7 +47,8 @@ final class RingLoop {
                 false);
         QueuePairCapabilities sizes = new QueuePairCapabilities(BLOCKS, 0, 1, 0, 0);
         sends = new SendQueueRing(
-                new SendQueueRing.Place(ring.address(), BLOCKS, records.address(), page.address()),
+                new SendQueueRing.Place(
+                        ring.address(), BLOCKS, records.address(), new SendQueueRing.Doorbell(page.address(), false)),
                 NUMBER,
                 QueuePairType.RC,
                 sizes,
