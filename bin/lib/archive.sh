@@ -62,7 +62,7 @@ make_jars() {
     old=$(tr : '\n' <<<"$archived_classes" | grep '/picocli-[^/]*\.jar$') || return 1
     modern=$folder/${old##*/}
     if [ ! "$modern" -nt "$old" ]; then
-        "$JAVA_HOME/bin/java" "$here/lab/RaiseClassVersion.java" "$old" "$modern.$$" || return 1
+        "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 "$here/lab/RaiseClassVersion.java" "$old" "$modern.$$" || return 1
         mv "$modern.$$" "$modern"
     fi
     archived_classes=${archived_classes/"$old"/"$modern"}:$tests
@@ -74,8 +74,10 @@ make_archive() {
     if [ -e "$new" ] && [ -z "$(find ${archived_classes//:/ } -newer "$new" -print -quit)" ]; then
         return 0
     fi
-    # Without machine code: JVMs of JDK 25.0.3 complain of it at every start.
-    RDMA_DEVICE=soft0 "$JAVA_HOME/bin/java" -XX:+UseSerialGC "-XX:AOTCacheOutput=$new.$$" \
+    # With the first compiler only: this takes half the time then, and the archive says nothing of what runs often, because of
+    # which a JVM with both compilers would give twice as much time to the second one while it starts. Without machine code:
+    # JVMs of JDK 25.0.3 complain of it at every start.
+    RDMA_DEVICE=soft0 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "-XX:AOTCacheOutput=$new.$$" \
         -XX:+UnlockDiagnosticVMOptions -XX:-AOTAdapterCaching -XX:-AOTStubCaching \
         --enable-native-access=ALL-UNNAMED -cp "$archived_classes" org.junit.platform.console.ConsoleLauncher \
         execute --select-class=org.rdmapanama.samples.Training --fail-if-no-tests --disable-banner &&
