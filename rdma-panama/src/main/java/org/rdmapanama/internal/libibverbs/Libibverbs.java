@@ -6,17 +6,18 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.rdmapanama.ffm.internal.Errno.pointer;
 import static org.rdmapanama.ffm.internal.Errno.status;
+import static org.rdmapanama.internal.libibverbs.DeviceFunctions.ofVoid;
+import static org.rdmapanama.internal.libibverbs.DeviceFunctions.plain;
+import static org.rdmapanama.internal.libibverbs.DeviceFunctions.withErrno;
 
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Scratch;
 
 /**
- * The exported functions of libibverbs that the object model needs, one method each, under their C names.
+ * The exported functions of libibverbs that the object model needs, one method each, under their C names. Those that list
+ * devices are in {@link DeviceFunctions}.
  *
  * <p>Addresses are passed as {@code long}: a segment passed as an argument would acquire and release its scope. A
  * function that the installed library lacks throws when it is called, never before.
@@ -25,10 +26,6 @@ import org.rdmapanama.ffm.internal.Scratch;
  * provider line: zero or positive for success, a negated errno for failure.
  */
 final class Libibverbs {
-    private static final MethodHandle GET_DEVICE_LIST = withErrno("ibv_get_device_list", JAVA_LONG, JAVA_LONG);
-    private static final MethodHandle FREE_DEVICE_LIST = ofVoid("ibv_free_device_list", JAVA_LONG);
-    private static final MethodHandle GET_DEVICE_GUID = plain("ibv_get_device_guid", JAVA_LONG, JAVA_LONG);
-    private static final MethodHandle GET_DEVICE_INDEX = plain("ibv_get_device_index", JAVA_INT, JAVA_LONG);
     private static final MethodHandle OPEN_DEVICE = withErrno("ibv_open_device", JAVA_LONG, JAVA_LONG);
     private static final MethodHandle IMPORT_DEVICE = withErrno("ibv_import_device", JAVA_LONG, JAVA_INT);
     private static final MethodHandle CLOSE_DEVICE = withErrno("ibv_close_device", JAVA_INT, JAVA_LONG);
@@ -105,50 +102,6 @@ final class Libibverbs {
     private static final MethodHandle IS_FORK_INITIALIZED = plain("ibv_is_fork_initialized", JAVA_INT);
 
     private Libibverbs() {}
-
-    private static MethodHandle ofVoid(String function, ValueLayout... arguments) {
-        return NativeLibrary.IBVERBS.downcall(function, FunctionDescriptor.ofVoid(arguments));
-    }
-
-    private static MethodHandle plain(String function, ValueLayout result, ValueLayout... arguments) {
-        return NativeLibrary.IBVERBS.downcall(function, FunctionDescriptor.of(result, arguments));
-    }
-
-    private static MethodHandle withErrno(String function, ValueLayout result, ValueLayout... arguments) {
-        return NativeLibrary.IBVERBS.downcall(function, FunctionDescriptor.of(result, arguments), Errno.CAPTURE);
-    }
-
-    /** ibv_get_device_list. NULL and errno; *count, an int, is their number. */
-    static long getDeviceList(long count) {
-        return pointer(errno -> (long) GET_DEVICE_LIST.invokeExact(errno, count));
-    }
-
-    /** ibv_free_device_list. */
-    static void freeDeviceList(long list) {
-        try {
-            FREE_DEVICE_LIST.invokeExact(list);
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
-        }
-    }
-
-    /** ibv_get_device_guid. Never fails; the GUID is in network byte order. */
-    static long getDeviceGuid(long device) {
-        try {
-            return (long) GET_DEVICE_GUID.invokeExact(device);
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
-        }
-    }
-
-    /** ibv_get_device_index. -1 where the kernel gives devices no index. */
-    static int getDeviceIndex(long device) {
-        try {
-            return (int) GET_DEVICE_INDEX.invokeExact(device);
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
-        }
-    }
 
     /** ibv_open_device. NULL and errno. */
     static long openDevice(long device) {

@@ -166,13 +166,13 @@ public final class NativeProvider extends Provider {
                 ibv_device.name(device).getString(0),
                 ibv_device.node_type(device),
                 ibv_device.transport_type(device),
-                fromNetworkOrder(Libibverbs.getDeviceGuid(address)),
+                fromNetworkOrder(DeviceFunctions.getDeviceGuid(address)),
                 deviceIndex(address),
                 ibv_device.dev_name(device).getString(0));
     }
 
     private static int deviceIndex(long address) {
-        return Libibverbs.getDeviceIndex(address);
+        return DeviceFunctions.getDeviceIndex(address);
     }
 
     private static long fromNetworkOrder(long value) {
@@ -191,7 +191,7 @@ public final class NativeProvider extends Provider {
             }
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment count = arena.allocate(JAVA_INT);
-                list = Libibverbs.getDeviceList(count.address());
+                list = DeviceFunctions.getDeviceList(count.address());
                 if (list < 0) {
                     throw noList((int) -list);
                 }
@@ -241,7 +241,7 @@ public final class NativeProvider extends Provider {
 
         @Override
         public void close() {
-            Libibverbs.freeDeviceList(list);
+            DeviceFunctions.freeDeviceList(list);
         }
     }
 }

@@ -66,7 +66,7 @@ class DescriptorsTest {
     }
 
     private static Stream<Arguments> exportedFunctions() throws IllegalAccessException {
-        return handlesOf(Libibverbs.class).stream();
+        return Stream.concat(handlesOf(DeviceFunctions.class).stream(), handlesOf(Libibverbs.class).stream());
     }
 
     private static Stream<Arguments> functionsOfExtendedQueues() throws IllegalAccessException {
