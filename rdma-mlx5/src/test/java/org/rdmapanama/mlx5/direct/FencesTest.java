@@ -15,7 +15,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -37,13 +39,15 @@ import org.rdmapanama.ffm.Program;
 class FencesTest {
     private static final Path SOURCES = Path.of("src/main/java/org/rdmapanama/mlx5/direct");
 
-    /** The methods of {@link RingLoop} that ring, each with everything in it that it calls. */
-    private static final List<String> METHODS = List.of(
-            "SendQueueRing::ring",
-            "SendQueueRing::post",
-            "RingSendVerbs::wrComplete",
-            "CompletionQueueRing::requestNotification");
+    /**
+     * The methods of {@link RingLoop} that ring, each with everything in it that it calls. Those of a list do not call each
+     * other, so that one JVM shows them all.
+     */
+    private static final List<List<String>> METHODS = List.of(
+            List.of("SendQueueRing::ring"),
+            List.of("SendQueueRing::post", "RingSendVerbs::wrComplete", "CompletionQueueRing::requestNotification"));
 
+    private static final String PACKAGE = "org.rdmapanama.mlx5.direct.";
     private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
 
     @TempDir
@@ -62,15 +66,15 @@ class FencesTest {
     @Test
     void shouldOrderStores() throws Exception {
         assumeSecondCompiler();
-        for (String method : METHODS) {
-            assertEquals("", fault(instructions(method, List.of())), method);
+        for (List<String> methods : METHODS) {
+            instructions(methods, List.of()).forEach((method, code) -> assertEquals("", fault(code), method));
         }
     }
 
     @Test
     void shouldReadTheOwnerFirst() throws Exception {
         assumeSecondCompiler();
-        assertEquals("", faultOfPolling(instructions(POLL, List.of())));
+        assertEquals("", faultOfPolling(instructions(List.of(POLL), List.of()).get(POLL)));
     }
 
     /** Changes of {@link CompletionQueueRing}, each of which must be noticed. */
@@ -90,7 +94,7 @@ class FencesTest {
         assumeSecondCompiler();
         List<String> classes =
                 List.of(mutated("CompletionQueueRing.java", part, replacement).toString());
-        assertNotEquals("", faultOfPolling(instructions(POLL, classes)));
+        assertNotEquals("", faultOfPolling(instructions(List.of(POLL), classes).get(POLL)));
     }
 
     /** Changes of {@link RingMemory}, each of which must be noticed. */
@@ -110,8 +114,8 @@ class FencesTest {
         assumeSecondCompiler();
         List<String> classes =
                 List.of(mutated("RingMemory.java", part, replacement).toString());
-        for (String method : METHODS) {
-            assertNotEquals("", fault(instructions(method, classes)), method);
+        for (List<String> methods : METHODS) {
+            instructions(methods, classes).forEach((method, code) -> assertNotEquals("", fault(code), method));
         }
     }
 
@@ -243,24 +247,41 @@ class FencesTest {
         return instruction.matches("v?mov\\w* +[%$]\\w+,[^%]*\\(.*") && !instruction.endsWith("(%rsp)");
     }
 
-    /** Runs {@link RingLoop}, and returns the instructions that the second compiler made of a method. */
-    private List<String> instructions(String method, List<String> classes) throws Exception {
+    /** Runs {@link RingLoop}, and returns the instructions that the second compiler made of each method. */
+    private Map<String, List<String>> instructions(List<String> methods, List<String> classes) throws Exception {
         List<String> path = new ArrayList<>(classes);
         path.add(System.getProperty("java.class.path"));
-        String output = Program.run(
+        List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
+                "-XX:-UsePerfData",
                 "-XX:-TieredCompilation",
                 "-XX:-BackgroundCompilation",
                 "-XX:+UnlockDiagnosticVMOptions",
                 "-XX:CompileCommand=quiet",
-                "-XX:CompileCommand=dontinline,org.rdmapanama.mlx5.direct." + method,
-                "-XX:CompileCommand=print,org.rdmapanama.mlx5.direct." + method,
+                // Of what else runs, machine code takes more time than it saves.
+                "-XX:CompileCommand=compileonly," + PACKAGE + "*::*"));
+        for (String method : methods) {
+            command.add("-XX:CompileCommand=dontinline," + PACKAGE + method);
+            command.add("-XX:CompileCommand=print," + PACKAGE + method);
+        }
+        command.addAll(List.of(
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 String.join(File.pathSeparator, path),
-                RingLoop.class.getName());
-        int start = output.lastIndexOf("[MachCode]");
+                RingLoop.class.getName()));
+        String output = Program.run(command.toArray(String[]::new));
+        Map<String, List<String>> instructions = new LinkedHashMap<>();
+        for (String method : methods) {
+            instructions.put(method, instructions(output, method));
+        }
+        return instructions;
+    }
+
+    /** Decodes the last machine code of a method that a JVM has printed. */
+    private List<String> instructions(String output, String method) throws IOException {
+        int title = output.lastIndexOf(" " + PACKAGE + method + " (");
+        int start = title < 0 ? -1 : output.indexOf("[MachCode]", title);
         assertTrue(start >= 0, () -> "the JVM printed no machine code of " + method + ": " + output);
         String code = output.substring(start, output.indexOf("[/MachCode]", start));
         StringBuilder digits = new StringBuilder();
