@@ -21,6 +21,7 @@ public final class Program implements AutoCloseable {
     /** Less than the tests' own limits, so that a failure shows what the program wrote. */
     private static final int LIMIT_SECONDS = 100;
 
+    private static final String ARCHIVE_PATH = "tests.archive.path";
     private static final String FIRST_PORT = "tests.firstPort";
     private static final int OWN_PORTS = 21_000;
     private static final int PORTS_OF_OTHERS = 25_000;
@@ -79,6 +80,10 @@ public final class Program implements AutoCloseable {
             // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
             command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
         }
+        if (System.getProperty(ARCHIVE_PATH) != null) {
+            // That class path has another one as well.
+            command.add("-Dlog4j.provider=" + System.getProperty("log4j.provider"));
+        }
         if ("soft0".equals(System.getenv("RDMA_DEVICE"))) {
             // Not the usual one: the tests of this process, whose device is closed in between, find that free.
             command.add("-Dorg.rdmapanama.soft.port=" + SOFT_PORT_OF_OTHERS);
@@ -90,10 +95,15 @@ public final class Program implements AutoCloseable {
                 "-XX:-UsePerfData",
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath(),
                 main.getName()));
         command.addAll(Arrays.asList(arguments));
         return command;
+    }
+
+    /** Of the tests, or a longer one that has an archive of classes. */
+    private static String classPath() {
+        return System.getProperty(ARCHIVE_PATH, System.getProperty("java.class.path"));
     }
 
     /** What a program writes; it must succeed. */
@@ -198,7 +208,7 @@ public final class Program implements AutoCloseable {
     @Override
     public String toString() {
         List<String> words = new ArrayList<>(command);
-        words.remove(System.getProperty("java.class.path"));
+        words.remove(classPath());
         return String.join(" ", words) + "\n" + output();
     }
 }
