@@ -56,14 +56,24 @@ public final class Program implements AutoCloseable {
 
     /** Starts a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
     public static Program java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
-        return new Program(javaCommand(prefix, main, arguments));
+        return new Program(withOptions(List.of(), prefix, main, arguments));
     }
 
     /** The same, with options of the virtual machine. */
     public static Program javaWith(List<String> options, Class<?> main, String... arguments) throws IOException {
-        List<String> command = javaCommand(List.of(), main, arguments);
-        command.addAll(1, options);
-        return new Program(command);
+        return new Program(withOptions(options, List.of(), main, arguments));
+    }
+
+    /**
+     * Most of these processes end soon. With a small young generation they use the same memory again: a page that is touched for
+     * the first time is expensive in a kernel as a process.
+     */
+    private static List<String> withOptions(
+            List<String> options, List<String> prefix, Class<?> main, String... arguments) {
+        List<String> command = javaCommand(prefix, main, arguments);
+        command.addAll(prefix.size() + 1, options);
+        command.add(prefix.size() + 1, "-Xmn4m");
+        return command;
     }
 
     /** The first of the ports for tests of this process: a process that a test started has others than the test. */
