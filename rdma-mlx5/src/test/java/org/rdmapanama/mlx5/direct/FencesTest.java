@@ -32,8 +32,9 @@ import org.rdmapanama.ffm.Program;
 
 /**
  * The machine code of what rings a doorbell: the doorbell record is stored, a locked instruction ends the delay of earlier
- * stores, the doorbell is stored, and a locked instruction ends its own delay. And that of polling: the owner of an entry is
- * read before anything else of it. No specification of Java promises this, so the code that the second compiler makes is
+ * stores, the doorbell is stored, and a locked instruction ends its own delay. In a page that is not cached, the doorbell
+ * follows the record, and there is no locked instruction. And that of polling: the owner of an entry is read before anything
+ * else of it. No specification of Java promises this, so the code that the second compiler makes is
  * read. It is that of a JVM of its own, which prints it.
  */
 class FencesTest {
@@ -46,6 +47,10 @@ class FencesTest {
     private static final List<List<String>> METHODS = List.of(
             List.of("SendQueueRing::ring"),
             List.of("SendQueueRing::post", "RingSendVerbs::wrComplete", "CompletionQueueRing::requestNotification"));
+
+    /** Those that ring the doorbell of a queue pair. */
+    private static final List<List<String>> POSTING =
+            List.of(List.of("SendQueueRing::ring"), List.of("SendQueueRing::post", "RingSendVerbs::wrComplete"));
 
     private static final String PACKAGE = "org.rdmapanama.mlx5.direct.";
     private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
@@ -68,6 +73,37 @@ class FencesTest {
         assumeSecondCompiler();
         for (List<String> methods : METHODS) {
             instructions(methods, List.of()).forEach((method, code) -> assertEquals("", fault(code), method));
+        }
+    }
+
+    @Test
+    void shouldOrderStoresToAPageThatIsNotCached() throws Exception {
+        assumeSecondCompiler();
+        for (List<String> methods : POSTING) {
+            instructions(methods, List.of(), RingLoop.UNCACHED)
+                    .forEach((method, code) -> assertEquals("", faultOfUncached(code), method));
+        }
+    }
+
+    /** Changes for a page that is not cached, each of which must be noticed. */
+    static List<Arguments> changesOfUncached() {
+        String rings = "RingMemory.ringUncached(doorbell, lastWord);";
+        return List.of(
+                arguments("RingMemory.java", "putNetworkInt(record, value);", "putInt(record, value);"),
+                arguments("RingMemory.java", "putLong(doorbell, value);", "putInt(doorbell, (int) value);"),
+                arguments("SendQueueRing.java", rings, rings + " RingMemory.publish(record, position & 0xffff);"),
+                arguments("SendQueueRing.java", rings, "RingMemory.ring(record, doorbell, lastWord);"),
+                arguments("SendQueueRing.java", rings, ""));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changesOfUncached")
+    void shouldNoticeAChangeOfUncached(String file, String part, String replacement) throws Exception {
+        assumeSecondCompiler();
+        List<String> classes = List.of(mutated(file, part, replacement).toString());
+        for (List<String> methods : POSTING) {
+            instructions(methods, classes, RingLoop.UNCACHED)
+                    .forEach((method, code) -> assertNotEquals("", faultOfUncached(code), method));
         }
     }
 
@@ -170,6 +206,31 @@ class FencesTest {
         return "no store before the locked instructions";
     }
 
+    /**
+     * Says what is wrong with the order of a method that rings in a page which is not cached: nothing is, if it is empty. Behind
+     * the last number in network byte order, which is the doorbell record, eight bytes must be stored; and nothing is locked.
+     */
+    static String faultOfUncached(List<String> instructions) {
+        if (next(instructions, 0, FencesTest::isLocked) >= 0) {
+            return "a locked instruction";
+        }
+        int record = instructions.size() - 1;
+        while (record >= 0 && !(stores(instructions.get(record)) && isInNetworkByteOrder(instructions, record))) {
+            record--;
+        }
+        if (record < 0) {
+            return "no store of a number in network byte order";
+        }
+        int doorbell = next(instructions, record + 1, FencesTest::stores);
+        int end = next(instructions, record + 1, FencesTest::leaves);
+        if (doorbell < 0 || (end >= 0 && end < doorbell)) {
+            return "no store behind that of the doorbell record";
+        }
+        return instructions.get(doorbell).matches("mov +%r([a-z][a-z]|\\d+),.*")
+                ? ""
+                : "not eight bytes behind the doorbell record: " + instructions.get(doorbell);
+    }
+
     /** Whether what an instruction stores is of four bytes, which were swapped. */
     private static boolean isInNetworkByteOrder(List<String> instructions, int store) {
         Matcher matcher = Pattern.compile("mov +%(e\\w\\w|r\\d+d),.*").matcher(instructions.get(store));
@@ -248,7 +309,8 @@ class FencesTest {
     }
 
     /** Runs {@link RingLoop}, and returns the instructions that the second compiler made of each method. */
-    private Map<String, List<String>> instructions(List<String> methods, List<String> classes) throws Exception {
+    private Map<String, List<String>> instructions(List<String> methods, List<String> classes, String... arguments)
+            throws Exception {
         List<String> path = new ArrayList<>(classes);
         path.add(System.getProperty("java.class.path"));
         List<String> command = new ArrayList<>(List.of(
@@ -270,6 +332,7 @@ class FencesTest {
                 "-cp",
                 String.join(File.pathSeparator, path),
                 RingLoop.class.getName()));
+        command.addAll(List.of(arguments));
         String output = Program.run(command.toArray(String[]::new));
         Map<String, List<String>> instructions = new LinkedHashMap<>();
         for (String method : methods) {

@@ -2,6 +2,7 @@ package org.rdmapanama.mlx5.direct;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -11,6 +12,9 @@ import org.rdmapanama.queue.SendOperation;
 
 /** A program that posts to rings in memory, polls and arms, until the second compiler has compiled all of that. */
 final class RingLoop {
+    /** An argument of this program. */
+    static final String UNCACHED = "uncached";
+
     private static final int ROUNDS = 30_000;
     private static final int BLOCKS = 64;
     private static final int NUMBER = 1;
@@ -24,7 +28,7 @@ final class RingLoop {
     private final MemorySegment entries;
     private final MemorySegment polled;
 
-    private RingLoop(Arena arena) {
+    private RingLoop(Arena arena, boolean uncached) {
         MemorySegment ring = arena.allocate((long) BLOCKS << RingMemory.BLOCK_SHIFT, RingMemory.BLOCK_BYTES);
         MemorySegment records = arena.allocate(Long.BYTES, Long.BYTES);
         MemorySegment page = arena.allocate(RingMemory.BLOCK_BYTES, RingMemory.BLOCK_BYTES);
@@ -48,7 +52,10 @@ final class RingLoop {
         QueuePairCapabilities sizes = new QueuePairCapabilities(BLOCKS, 0, 1, 0, 0);
         sends = new SendQueueRing(
                 new SendQueueRing.Place(
-                        ring.address(), BLOCKS, records.address(), new SendQueueRing.Doorbell(page.address(), false)),
+                        ring.address(),
+                        BLOCKS,
+                        records.address(),
+                        new SendQueueRing.Doorbell(page.address(), uncached)),
                 NUMBER,
                 QueuePairType.RC,
                 sizes,
@@ -94,10 +101,10 @@ final class RingLoop {
         }
     }
 
-    /** Uses the rings, and then rings alone. */
+    /** Uses the rings, and then rings alone; with {@link #UNCACHED}, a doorbell in a page that is not cached. */
     public static void main(String[] args) {
         try (Arena arena = Arena.ofConfined()) {
-            RingLoop loop = new RingLoop(arena);
+            RingLoop loop = new RingLoop(arena, List.of(args).contains(UNCACHED));
             for (int i = 0; i < 2 * ROUNDS; i++) {
                 loop.round(i, i >= ROUNDS);
             }
