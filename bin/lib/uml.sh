@@ -60,6 +60,15 @@ prepare_uml() {
         >>"$work/guest/settings"
 }
 
+# Such a kernel maps each page of a program by itself. Where this system allows as many mappings as usual, 65,530, it kills a
+# program that has 256 MB in pages that lie apart, without a word: JVMs that have run many tests. So this allows more.
+allow_mappings() {
+    local limit=/proc/sys/vm/max_map_count least=1000000
+    if [ "$(<$limit)" -lt $least ] && ! { echo $least >$limit; } 2>/dev/null; then
+        note "programs in the lab that use more than 256 MB may be killed (status 137): as root, sysctl vm.max_map_count=$least"
+    fi
+}
+
 # Starts the machine and sets $machine to its process.
 start_uml() {
     local namespace=(unshare --pid --fork --kill-child) first
@@ -68,6 +77,7 @@ start_uml() {
     # signal, which a first process does not get.
     [ "$(id -u)" = 0 ] || namespace=(unshare --user --map-root-user --pid --fork --kill-child)
     first='"$@"; exit'
+    allow_mappings
     setpriv --pdeathsig KILL "${namespace[@]}" bash -c "$first" bash taskset -c "$processor" "$cache/uml/linux" \
         "mem=${memory}M" root=/dev/root rootfstype=hostfs rootflags=/ ro "init=$work/guest/init" "lab.run=$work" \
         ssl=null con=null con0=null,fd:1 quiet </dev/null >"$console" 2>"$work/qemu" &

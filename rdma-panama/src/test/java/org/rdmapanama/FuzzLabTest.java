@@ -36,7 +36,7 @@ class FuzzLabTest {
     private static final int ENOUGH_CALLS = 100_000;
 
     /** How often the calls are made again where something that should return has not done so by chance. */
-    private static final int ROUNDS = 4;
+    private static final int ROUNDS = 8;
 
     /** What need not return, whatever the device. */
     private static final Set<String> NEVER_RETURN = Set.of(
