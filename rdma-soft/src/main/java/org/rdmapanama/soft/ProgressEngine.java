@@ -303,20 +303,26 @@ public final class ProgressEngine {
             return;
         }
         polling.count();
-        boolean any = true;
-        for (int turns = 0; any && turns < MAX_TURNS_OF_WAITER; turns++) {
-            any = turnForWaiter();
+        boolean any = turnForWaiter(true);
+        for (int turns = 1; any && turns < MAX_TURNS_OF_WAITER; turns++) {
+            any = turnForWaiter(false);
         }
     }
 
-    private boolean turnForWaiter() {
+    /**
+     * Does one turn. Only the first one looks everywhere: the descriptor on which the thread sleeps tells of what sockets get
+     * later, and {@link #maySleep} of what comes through shared memory.
+     */
+    private boolean turnForWaiter(boolean first) {
         lock.lock();
         try {
             if (polling.beginsByWaiting() && sleeping) {
                 wake();
             }
             sendWaiting();
-            boolean any = wire.receive(PACKETS_PER_TURN, receiver);
+            boolean any = first
+                    ? wire.receive(PACKETS_PER_TURN, receiver)
+                    : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
             // While threads poll, the thread of the device soon sends what is left.
             leftForReply = polling.isOn();
             senders.send(leftForReply ? 0 : DeferredSenders.NOW);
