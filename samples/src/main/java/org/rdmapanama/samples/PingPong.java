@@ -219,6 +219,7 @@ final class PingPong {
                 }
             }
             Thread.onSpinWait();
+            SingleProcessor.giveWay();
         }
     }
 

@@ -252,6 +252,7 @@ final class TransferLink {
                 return count;
             }
             Thread.onSpinWait();
+            SingleProcessor.giveWay();
         }
         while (true) {
             // In this order, because a work request that completes after the poll then ends the wait.

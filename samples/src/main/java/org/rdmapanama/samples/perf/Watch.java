@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.SingleProcessor;
 
 /**
  * Supervises a measuring loop: ends it on Ctrl-C, if the peer is gone, and if nothing happens for too long. Allocates
@@ -48,6 +49,7 @@ final class Watch {
      * emulated machine that instruction yields the processor, which takes milliseconds if the host is busy.
      */
     void idle() throws IOException, InterruptedException {
+        SingleProcessor.giveWay();
         turn();
     }
 

@@ -9,6 +9,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.function.Consumer;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.SingleProcessor;
 import org.rdmapanama.samples.perf.LatencyRecord;
 
 /** One end of a connection: runs tests on it. Threads: one. */
@@ -16,7 +17,6 @@ final class StreamEnd implements Closeable {
     /** Bytes with which both sides start a test together. */
     static final int GREETING = 16;
 
-    private static final boolean ALONE = Runtime.getRuntime().availableProcessors() == 1;
     private static final int MILLIS_TO_END = 2000;
     private static final String SAME_OPTIONS = "do both sides have the same options -I, -C, -S and -T?";
 
@@ -119,19 +119,10 @@ final class StreamEnd implements Closeable {
                 checkInterrupt();
             }
         } else if (calls == Calls.NON_BLOCKING) {
-            relax();
+            Thread.onSpinWait();
+            SingleProcessor.giveWay();
         }
         checkInterrupt();
-    }
-
-    /** A peer on the same processor can only go on when this thread lets it. */
-    @SuppressWarnings("ThreadPriorityCheck")
-    private static void relax() {
-        if (ALONE) {
-            Thread.yield();
-        } else {
-            Thread.onSpinWait();
-        }
     }
 
     private int select() throws IOException {
