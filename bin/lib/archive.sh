@@ -74,9 +74,9 @@ make_archive() {
     if [ -e "$new" ] && [ -z "$(find ${archived_classes//:/ } -newer "$new" -print -quit)" ]; then
         return 0
     fi
-    # With the first compiler only: this takes half the time then, and the archive says nothing of what runs often, because of
-    # which a JVM with both compilers would give twice as much time to the second one while it starts. Without machine code:
-    # JVMs of JDK 25.0.3 complain of it at every start.
+    # With the first compiler only: this takes half the time, and the archive then holds no profiles, which would make a JVM with
+    # both compilers spend twice as long in the second one while it starts. Without machine code: JVMs of JDK 25.0.3 complain of
+    # it at every start.
     RDMA_DEVICE=soft0 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "-XX:AOTCacheOutput=$new.$$" \
         -XX:+UnlockDiagnosticVMOptions -XX:-AOTAdapterCaching -XX:-AOTStubCaching \
         --enable-native-access=ALL-UNNAMED -cp "$archived_classes" org.junit.platform.console.ConsoleLauncher \

@@ -80,7 +80,7 @@ interface Card {
     default void describeAddressHandle(int number, long out) {}
 
     /**
-     * Executes a command of the card's driver that came by ioctl(2).
+     * Executes a command of the card's driver that arrives through ioctl(2).
      *
      * @throws CommandException if the driver does not have it, with EPROTONOSUPPORT
      */

@@ -210,8 +210,8 @@ final class DeviceFile {
     }
 
     /**
-     * Answers ioctl(2). The commands of verbs are written to the file, so that libibverbs falls back to that where this refuses
-     * them; those of the card's driver come this way only.
+     * Answers ioctl(2). libibverbs falls back to writing its commands when this refuses them; those of the card's driver come
+     * only this way.
      */
     long control(long argument) {
         lock.lock();

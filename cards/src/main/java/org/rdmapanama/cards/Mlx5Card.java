@@ -1,5 +1,6 @@
 package org.rdmapanama.cards;
 
+import java.util.BitSet;
 import org.rdmapanama.cards.Layout.View;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.soft.memory.Memory;
@@ -42,8 +43,8 @@ final class Mlx5Card implements Card {
     private static final Layout ADDRESS_HANDLE = Layout.of("response_length:4 dmac:6 reserved:6");
     private static final byte[] MAC = {2, 5, 0x5e, 0, 0, 0x11};
 
-    /** How many pages of registers there are. */
-    private int registerPages;
+    /** The numbers of the pages of registers that are allocated, from 1 on. */
+    private final BitSet registerPages = new BitSet();
 
     @Override
     public String name() {
@@ -106,17 +107,24 @@ final class Mlx5Card implements Card {
         }
         switch (command.method()) {
             case ALLOCATE -> {
-                if (registerPages == REGISTER_PAGES) {
+                int page = registerPages.nextClearBit(1);
+                if (page > REGISTER_PAGES) {
                     throw new CommandException(Errno.ENOMEM);
                 }
-                int page = ++registerPages;
+                registerPages.set(page);
                 command.attribute(HANDLE).set("data", page);
                 Memory.putLong(
                         command.attribute(MAP_OFFSET).get("data"), ((long) MAP_REGISTERS << COMMAND_SHIFT) * PAGE);
                 Memory.putInt(command.attribute(MAP_LENGTH).get("data"), PAGE);
                 Memory.putInt(command.attribute(PAGE_ID).get("data"), page);
             }
-            case DESTROY -> registerPages--;
+            case DESTROY -> {
+                int page = command.attribute(HANDLE).getInt("data");
+                if (!registerPages.get(page)) {
+                    throw new CommandException(Errno.EINVAL);
+                }
+                registerPages.clear(page);
+            }
             default -> throw new CommandException(Errno.EPROTONOSUPPORT);
         }
     }

@@ -90,8 +90,7 @@ final class Mlx5QueuePair implements CardQueuePair {
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
         post = new SoftPost(file.soft());
-        // Whatever the driver chose: the number of a register counts where the kernel has allocated them all
-        // beforehand.
+        // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
     }
 

@@ -91,7 +91,7 @@ public final class Program implements AutoCloseable {
             command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
         }
         if (System.getProperty(ARCHIVE_PATH) != null) {
-            // That class path has another one as well.
+            // The longer class path has log4j-core too: keep the provider of this JVM.
             command.add("-Dlog4j.provider=" + System.getProperty("log4j.provider"));
         }
         if ("soft0".equals(System.getenv("RDMA_DEVICE"))) {

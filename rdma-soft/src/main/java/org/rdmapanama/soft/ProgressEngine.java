@@ -295,8 +295,9 @@ public final class ProgressEngine {
     }
 
     /**
-     * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. The thread may sleep next,
-     * so no packet is left behind.
+     * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. What it leaves keeps the
+     * thread from sleeping: the descriptor stays readable while a socket has packets, and {@link #maySleep} refuses for those
+     * that have left their socket or are in shared memory.
      */
     public void progressForWaiter() {
         if (!connected) {
@@ -309,18 +310,14 @@ public final class ProgressEngine {
         }
     }
 
-    /**
-     * Does one turn. Only the first one looks everywhere: the descriptor on which the thread sleeps tells of what sockets get
-     * later, and {@link #maySleep} of what comes through shared memory.
-     */
-    private boolean turnForWaiter(boolean first) {
+    private boolean turnForWaiter(boolean everywhere) {
         lock.lock();
         try {
             if (polling.beginsByWaiting() && sleeping) {
                 wake();
             }
             sendWaiting();
-            boolean any = first
+            boolean any = everywhere
                     ? wire.receive(PACKETS_PER_TURN, receiver)
                     : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
             // While threads poll, the thread of the device soon sends what is left.

@@ -23,7 +23,6 @@ final class Mlx5dv {
     private static final MethodHandle CREATE_QP = NativeLibrary.MLX5.downcall(
             "mlx5dv_create_qp", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
 
-    private static final String ALLOCATE = "mlx5dv_devx_alloc_uar";
     private static final MethodHandle ALLOC_UAR =
             NativeLibrary.MLX5.downcall("mlx5dv_devx_alloc_uar", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT));
 
@@ -80,14 +79,11 @@ final class Mlx5dv {
 
     /**
      * mlx5dv_devx_alloc_uar(3), for the page of doorbells that is not cached. The driver has one for each open device, if the
-     * kernel can map one, and gives out the same each time; it belongs to the driver. Old versions of libmlx5 have no such page, or not the function.
+     * kernel is Linux 5.10 or later. It gives out the same one each time, which it keeps.
      *
      * @return the address of its register, or 0 if there is none
      */
     static long uncachedRegister(long context) {
-        if (NativeLibrary.MLX5.find(ALLOCATE).isEmpty()) {
-            return 0;
-        }
         long found;
         try {
             found = (long) ALLOC_UAR.invokeExact(context, mlx5dv_h.MLX5DV_UAR_ALLOC_TYPE_NC());

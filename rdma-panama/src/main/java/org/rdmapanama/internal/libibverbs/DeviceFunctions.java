@@ -11,9 +11,8 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * The exported functions of libibverbs that list devices, as {@link Libibverbs} has the others. They are apart because
- * every process asks for a list, and linking the others, of which one with soft0 alone needs none, takes an eighth of the
- * time in which it starts.
+ * The exported functions of libibverbs that list devices; {@link Libibverbs} has the others. They are separate because every
+ * process lists devices, while one that uses only soft0 calls none of the others: linking those takes an eighth of its start.
  */
 final class DeviceFunctions {
     private static final MethodHandle GET_DEVICE_LIST = withErrno("ibv_get_device_list", JAVA_LONG, JAVA_LONG);

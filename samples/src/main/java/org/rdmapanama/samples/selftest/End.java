@@ -13,6 +13,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.samples.SingleProcessor;
 
 /** One of two connected queue pairs, with its memory and its completion queue, which has room for one completion each. */
 final class End {
@@ -94,6 +95,7 @@ final class End {
                 }
             }
             Thread.onSpinWait();
+            SingleProcessor.giveWay();
         }
         return true;
     }

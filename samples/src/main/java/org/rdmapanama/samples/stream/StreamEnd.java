@@ -92,14 +92,19 @@ final class StreamEnd implements Closeable {
         channel.write(buffer);
         while (buffer.hasRemaining()) {
             await(SelectionKey.OP_WRITE);
-            channel.write(buffer);
+            if (channel.write(buffer) == 0) {
+                SingleProcessor.giveWay();
+            }
         }
     }
 
     private void receive(int size) throws IOException, InterruptedException {
         while (buffer.hasRemaining()) {
             await(SelectionKey.OP_READ);
-            if (channel.read(buffer) < 0) {
+            int count = channel.read(buffer);
+            if (count == 0) {
+                SingleProcessor.giveWay();
+            } else if (count < 0) {
                 throw new Failure("the peer has ended the connection after " + buffer.position() + " of " + size
                         + " bytes: " + SAME_OPTIONS);
             }
@@ -117,10 +122,8 @@ final class StreamEnd implements Closeable {
             }
             while (select() == 0) {
                 checkInterrupt();
+                SingleProcessor.giveWay();
             }
-        } else if (calls == Calls.NON_BLOCKING) {
-            Thread.onSpinWait();
-            SingleProcessor.giveWay();
         }
         checkInterrupt();
     }

@@ -58,6 +58,7 @@ class StreamCommandLabTest {
             #include <stdio.h>
             #include <sys/types.h>
 
+            /* What stdbuf would do if it were not replaced. */
             __attribute__((constructor)) static void write_lines(void)
             {
                 setvbuf(stdout, NULL, _IOLBF, 0);
