@@ -109,12 +109,28 @@ class StalledClientsLabTest {
         }
     }
 
+    /** Returns how much memory is used once no more is freed for a second: connections that were closed end in the background. */
+    private static long settledMemory() throws Exception {
+        Bound bound = Bound.of(Lab.PATIENCE);
+        long least = NativeMemory.used();
+        for (int looks = 0; looks < 10; looks++) {
+            Thread.sleep(100);
+            long now = NativeMemory.used();
+            if (now <= least - BUFFER) {
+                bound.check(() -> "memory is freed again and again");
+                looks = 0;
+            }
+            least = Math.min(least, now);
+        }
+        return least;
+    }
+
     private static void acceptBesideThem() throws Exception {
         Random random = new Random(1);
         try (RServerSocketChannel server = RServerSocketChannel.open().bind(Lab.freeAddress(Lab.SECOND_HOST), 50)) {
             double usual = median(server);
             List<String> descriptors = descriptors();
-            long memory = NativeMemory.used();
+            long memory = settledMemory();
             try (StalledClients stalled = new StalledClients()) {
                 stalled.add(HALF_OPEN, server.localAddress(), StalledClientsLabTest::like);
                 stalled.await(CmEventType.CONNECT_RESPONSE, HALF_OPEN);

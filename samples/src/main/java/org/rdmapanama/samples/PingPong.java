@@ -55,6 +55,9 @@ final class PingPong {
     private final Duration limit;
 
     private Gid remoteGid;
+    /** The number of empty polls, of all messages: a peer that answers soon must not keep this from looking. */
+    private int polls;
+
     private int receivesPosted;
     private int sent;
     private int received;
@@ -204,7 +207,6 @@ final class PingPong {
 
     private int spin() throws InterruptedException {
         long start = System.nanoTime();
-        int polls = 0;
         while (true) {
             int count = queue.poll(completions);
             if (count > 0) {
