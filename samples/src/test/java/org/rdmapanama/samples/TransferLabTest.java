@@ -606,6 +606,7 @@ class TransferLabTest {
                 assertEquals(0, client.join(), () -> client + "\n" + server);
                 assertEquals(0, server.join(), () -> client + "\n" + server);
                 assertTrue(client.output().contains("correct on both sides"), client::toString);
+                assertTrue(server.output().contains(", correct"), server::toString);
             }
             return System.nanoTime() - start;
         }
