@@ -6,7 +6,8 @@ import java.lang.foreign.ValueLayout;
 
 /** Test data that differs everywhere, so that misplaced data is detected. */
 public final class TestPattern {
-    private static final int WORDS_PER_PIECE = 1 << 17;
+    private static final int BYTES_PER_PIECE = 1 << 20;
+    private static final int WORDS_PER_PIECE = BYTES_PER_PIECE / Long.BYTES;
     private static final long GOLDEN_RATIO = 0x9e37_79b9_7f4a_7c15L;
 
     private TestPattern() {}
@@ -29,6 +30,20 @@ public final class TestPattern {
         }
         for (long offset = words * Long.BYTES; offset < memory.byteSize(); offset++) {
             memory.set(ValueLayout.JAVA_BYTE, offset, (byte) mix(seed + offset));
+        }
+    }
+
+    /**
+     * Fills memory with zeros.
+     *
+     * @param memory the memory to fill
+     * @param pause called after every few milliseconds of work
+     */
+    static void clear(MemorySegment memory, Checksum.Pause pause) throws IOException, InterruptedException {
+        for (long offset = 0; offset < memory.byteSize(); offset += BYTES_PER_PIECE) {
+            memory.asSlice(offset, Math.min(BYTES_PER_PIECE, memory.byteSize() - offset))
+                    .fill((byte) 0);
+            pause.take();
         }
     }
 

@@ -46,7 +46,7 @@ final class TransferClient {
         compare("the peer's memory after the WRITE", checksum, theirs);
 
         // Data that is not read back then shows up as zeros.
-        region.memory().fill((byte) 0);
+        TestPattern.clear(region.memory(), link::pause);
         Measured read = move(Way.READ, region, size, peer);
         compare("the data read back", checksum, Checksum.of(region.memory(), link::pause));
         say("checksum:       CRC32C " + Checksum.format(checksum) + ", correct on both sides");

@@ -114,7 +114,7 @@ final class TransferCommand implements Callable<Integer> {
     }
 
     private void move(Meeting with, PrintWriter out) throws IOException, InterruptedException {
-        try (VerbsArena arena = VerbsArena.ofConfined()) {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
             TransferLink transfer = new TransferLink(arena, chunk.bytes(), depth, link.timeout());
             TransferConnection connection = with.connect(arena, transfer);
             try {

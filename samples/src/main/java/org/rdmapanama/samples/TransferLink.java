@@ -3,6 +3,10 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -32,6 +36,9 @@ final class TransferLink {
 
     /** How long to sleep at most before checking on the peer. */
     private static final Duration SLEEP = Duration.ofMillis(50);
+
+    /** How long to sleep between two looks at something that sends no events. */
+    private static final Duration PAUSE = Duration.ofMillis(10);
 
     /** How long the peer may take to disconnect. */
     private static final Duration HANG_UP_TIME = Duration.ofSeconds(2);
@@ -64,6 +71,11 @@ final class TransferLink {
     private long bytesMoved;
     private Latencies latencies;
 
+    /**
+     * Creates the link of a connection to come.
+     *
+     * @param arena a shared one
+     */
     TransferLink(VerbsArena arena, long chunkBytes, int depth, Duration timeout) {
         this.arena = arena;
         this.chunkBytes = chunkBytes;
@@ -122,9 +134,23 @@ final class TransferLink {
         heartbeat.follow(receive(ControlMessage.Type.GREETING));
     }
 
-    /** Allocates and registers memory for data. */
-    MemoryRegion register(long size) {
-        return connection.register(arena.allocate(size, TransferConnection.PAGE));
+    /** Allocates and registers memory for data, in another thread, so that heartbeats go on however long that takes. */
+    MemoryRegion register(long size) throws IOException, InterruptedException {
+        // Closing it waits for the thread, which must not work on a connection that is closed.
+        try (ExecutorService worker = Executors.newSingleThreadExecutor()) {
+            Future<MemoryRegion> region =
+                    worker.submit(() -> connection.register(arena.allocate(size, TransferConnection.PAGE)));
+            while (!region.isDone()) {
+                pause();
+                Thread.sleep(PAUSE);
+            }
+            return region.get();
+        } catch (ExecutionException e) {
+            throw new Failure(
+                    "no memory for " + ByteSize.format(size) + ": "
+                            + e.getCause().getMessage(),
+                    e.getCause());
+        }
     }
 
     /** Call this between pieces of other work, to notice an interrupt and a peer that disconnects. */
@@ -301,7 +327,7 @@ final class TransferLink {
     void awaitHangUp() throws IOException, InterruptedException {
         long start = System.nanoTime();
         while (heartbeat.isPeerAlive() && System.nanoTime() - start < HANG_UP_TIME.toNanos()) {
-            Thread.sleep(10);
+            Thread.sleep(PAUSE);
         }
     }
 }
