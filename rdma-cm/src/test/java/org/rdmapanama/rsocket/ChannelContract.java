@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -443,6 +444,46 @@ abstract class ChannelContract {
         assertInstanceOf(expected, Async.get(failure));
         assertTrue(Async.get(status), "the thread stays interrupted");
         assertFalse(channelOf(kind).isOpen());
+    }
+
+    /** Wherever the client is in connecting: a server that has accepted it sees its end, and serves the next one. */
+    @Test
+    void shouldBeLeftByClientsThatAreInterruptedWhileTheyConnect() throws Exception {
+        CompletableFuture<Byte> served = Async.start(() -> {
+            ByteBuffer read = ByteBuffer.allocate(1);
+            while (read.hasRemaining()) {
+                try (SocketChannel each = server.accept()) {
+                    readOrEnd(each, read);
+                }
+            }
+            return read.get(0);
+        });
+        SocketAddress address = server.getLocalAddress();
+        for (long nanos = 20_000; nanos < 300_000_000; nanos += nanos / 3) {
+            Thread thread = Thread.ofPlatform().daemon().start(() -> {
+                try (SocketChannel each = provider().openSocketChannel()) {
+                    each.connect(address);
+                } catch (IOException e) {
+                    // The interrupt came in time.
+                }
+            });
+            LockSupport.parkNanos(nanos);
+            thread.interrupt();
+            assertTrue(thread.join(Async.LIMIT));
+        }
+        try (SocketChannel last = provider().openSocketChannel()) {
+            last.connect(address);
+            last.write(ByteBuffer.wrap(new byte[] {7}));
+            assertEquals((byte) 7, Async.get(served));
+        }
+    }
+
+    private static void readOrEnd(SocketChannel channel, ByteBuffer target) {
+        try {
+            channel.read(target);
+        } catch (IOException e) {
+            // The peer left without a farewell.
+        }
     }
 
     /** The interrupt of a thread that does not wait has no effect on a channel. */

@@ -43,7 +43,6 @@ final class StreamSession {
 
     private void connect() throws IOException, InterruptedException {
         InetSocketAddress server = Sockets.resolve(settings.server(), settings.port());
-        println(StreamText.HEADER);
         for (StreamRound round : settings.rounds()) {
             try (SocketChannel channel = settings.provider().openSocketChannel()) {
                 configure(channel, round);
@@ -59,7 +58,6 @@ final class StreamSession {
             server.setOption(StandardSocketOptions.SO_RCVBUF, settings.bufferSize());
             Sockets.listen(server, settings.bind(), settings.port());
             println("waiting for a client on port " + settings.port());
-            println(StreamText.HEADER);
             for (StreamRound round : settings.rounds()) {
                 configureQueues(server, round);
                 try (SocketChannel channel = server.accept()) {
@@ -71,6 +69,9 @@ final class StreamSession {
     }
 
     private void test(SocketChannel channel, StreamRound round) throws IOException, InterruptedException {
+        if (results.isEmpty()) {
+            println(StreamText.HEADER);
+        }
         try (StreamEnd end = new StreamEnd(channel, settings.isClient(), settings.calls(), buffer, counting)) {
             for (StreamTest test : round.tests()) {
                 StreamResult result = end.run(test);

@@ -335,12 +335,6 @@ class StreamCommandLabTest {
     @ParameterizedTest
     @ValueSource(strings = {"b", "n", "a"})
     void shouldEndWhenInterrupted(String calls) throws Exception {
-        // What runs for the first time takes long.
-        Run coldServer = serve("-S 64 -C 1 -I 10 -T " + calls);
-        Run coldClient = client("-S 64 -C 1 -I 10 -T " + calls);
-        assertEquals(0, coldClient.join(), coldClient::toString);
-        assertEquals(0, coldServer.join(), coldServer::toString);
-
         String options = "-S 64 -C 1 -I 100000000 -T " + calls;
         Run server = serve(options);
         Run client = client(options);
