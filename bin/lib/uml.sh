@@ -9,7 +9,9 @@ uml_packages=(bison flex bc)
 # True if $cache/uml is complete, and of this configuration and this kernel: linux and lib/modules.
 have_uml() { [ "$(cat "$cache/uml/version" 2>/dev/null)" = "$(uml_version)" ]; }
 
-uml_version() { echo "$(<"$cache/kernel/release") $({ cat "$here/lab/uml.config"; declare -f build_uml; } | cksum)"; }
+uml_version() {
+    echo "$(<"$cache/kernel/release") $({ cat "$here"/lab/{uml.config,fault-around.h}; declare -f build_uml; } | cksum)"
+}
 
 # Builds it from the source of the virtual machine's kernel. The directory appears complete or not at all.
 build_uml() {
@@ -27,6 +29,11 @@ build_uml() {
     # The state of a processor with AMX takes 10,688 bytes, and its registers are set as a whole or not at all.
     sed -i 's/DEFINE_LONGS(HOST_FP_SIZE, 2696)/DEFINE_LONGS(HOST_FP_SIZE, 16384)/' "$source/arch/x86/um/user-offsets.c"
     grep -q 'HOST_FP_SIZE, 16384' "$source/arch/x86/um/user-offsets.c" || uml_failed
+    # A page fault maps more than one page.
+    cp "$here/lab/fault-around.h" "$source/arch/um/kernel/"
+    sed -i -e 's/^#include <skas.h>$/&\n#include "fault-around.h"/' \
+        -e 's/^\tflush_tlb_page(vma, address);$/\tmap_around(vma, address, flags);/' "$source/arch/um/kernel/trap.c"
+    [ "$(grep -c 'fault-around\.h\|map_around(' "$source/arch/um/kernel/trap.c")" = 2 ] || uml_failed
     timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc "KCONFIG_ALLCONFIG=$here/lab/uml.config" \
         allnoconfig </dev/null >"$log" 2>&1 || uml_failed
     timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc linux modules </dev/null >"$log" 2>&1 ||
