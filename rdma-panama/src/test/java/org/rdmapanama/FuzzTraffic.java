@@ -140,6 +140,8 @@ final class FuzzTraffic {
         ExtendedCompletionQueue queue = extended.a.extended();
         if (queue.isOpen() && failed.isOpen()) {
             attempt(() -> failed.postReceive(unused));
+            // Soft-RoCE's kernel only sees receives when something else makes it look.
+            attempt(() -> failed.postSend(write));
             if (turn % 4 == 0) {
                 attempt(queue::endPoll);
             }
