@@ -21,6 +21,12 @@ public final class Program implements AutoCloseable {
     /** Less than the tests' own limits, so that a failure shows what the program wrote. */
     private static final int LIMIT_SECONDS = 100;
 
+    /**
+     * For the processes that end soon. They use the same memory again: a page that is touched for the first time is expensive
+     * in a kernel as a process.
+     */
+    private static final String SMALL_YOUNG_GENERATION = "-Xmn4m";
+
     private static final String ARCHIVE_PATH = "tests.archive.path";
     private static final String FIRST_PORT = "tests.firstPort";
     private static final int OWN_PORTS = 21_000;
@@ -56,24 +62,14 @@ public final class Program implements AutoCloseable {
 
     /** Starts a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
     public static Program java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
-        return new Program(withOptions(List.of(), prefix, main, arguments));
+        return new Program(javaCommand(prefix, List.of(SMALL_YOUNG_GENERATION), main, arguments));
     }
 
     /** The same, with options of the virtual machine. */
     public static Program javaWith(List<String> options, Class<?> main, String... arguments) throws IOException {
-        return new Program(withOptions(options, List.of(), main, arguments));
-    }
-
-    /**
-     * Most of these processes end soon. With a small young generation they use the same memory again: a page that is touched for
-     * the first time is expensive in a kernel as a process.
-     */
-    private static List<String> withOptions(
-            List<String> options, List<String> prefix, Class<?> main, String... arguments) {
-        List<String> command = javaCommand(prefix, main, arguments);
-        command.addAll(prefix.size() + 1, options);
-        command.add(prefix.size() + 1, "-Xmn4m");
-        return command;
+        List<String> all = new ArrayList<>(List.of(SMALL_YOUNG_GENERATION));
+        all.addAll(options);
+        return new Program(javaCommand(List.of(), all, main, arguments));
     }
 
     /** The first of the ports for tests of this process: a process that a test started has others than the test. */
@@ -81,8 +77,9 @@ public final class Program implements AutoCloseable {
         return Integer.getInteger(FIRST_PORT, OWN_PORTS);
     }
 
-    /** What that starts. */
-    public static List<String> javaCommand(List<String> prefix, Class<?> main, String... arguments) {
+    /** The command line of a virtual machine that runs a class, with more options after those that all have. */
+    public static List<String> javaCommand(
+            List<String> prefix, List<String> options, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(prefix);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         String archive = System.getProperty("tests.archive");
@@ -103,10 +100,9 @@ public final class Program implements AutoCloseable {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-XX:-UsePerfData",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                classPath(),
-                main.getName()));
+                "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(options);
+        command.addAll(List.of("-cp", classPath(), main.getName()));
         command.addAll(Arrays.asList(arguments));
         return command;
     }

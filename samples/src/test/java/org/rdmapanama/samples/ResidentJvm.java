@@ -70,7 +70,7 @@ final class ResidentJvm implements AutoCloseable {
         private int started;
 
         Jvm(List<String> prefix) throws IOException {
-            process = new ProcessBuilder(Program.javaCommand(prefix, CommandWorker.class))
+            process = new ProcessBuilder(Program.javaCommand(prefix, List.of(), CommandWorker.class))
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start();
             in = process.outputWriter(StandardCharsets.UTF_8);
