@@ -5,13 +5,12 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
-import org.rdmapanama.soft.memory.NativeBlock;
 
 /**
  * A completion queue of a ConnectX card: writes entries of 64 bytes, or the last 64 of 128, whose owner bit changes each
  * time around. Layouts: {@code struct mlx5_cqe64} and {@code mlx5_err_cqe} of {@code infiniband/mlx5dv.h}.
  */
-final class Mlx5CompletionQueue implements CardCompletionQueue {
+final class Mlx5CompletionQueue extends ForwardingCompletionQueue {
     private static final Layout REQUEST = Layout.of(
             "buf_addr:8 db_addr:8 cqe_size:4 cqe_comp_en:1 cqe_comp_res_format:1 flags:2 uar_page_index:2 reserved0:2"
                     + " reserved1:4");
@@ -38,7 +37,6 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
     private static final int REQUESTER_ERROR = 13;
     private static final int RESPONDER_ERROR = 14;
 
-    private static final int INDEX_BITS = 24;
     private static final int INDEX_MASK = (1 << INDEX_BITS) - 1;
     private static final int SOLICITED_ONLY = 1 << 24;
     private static final int SEQUENCE_SHIFT = 28;
@@ -46,59 +44,22 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
     /** What this writes into the record of requests for events: a command that no program writes. */
     private static final int NOT_ARMED = 0xffff_ffff;
 
-    private static final int BATCH = 16;
-
-    private final DeviceFile file;
-    private final long softQueue;
-    private final int number;
-    private final long handle;
-    private final CardEvents channel;
-    private final NativeBlock completions = new NativeBlock(BATCH * ibv_wc.sizeof());
     private final long record;
     private long ring;
     private int entryBytes;
     private int capacity;
 
-    /** Counts the entries that were written. */
-    private int produced;
-
-    /** The counter of entries up to which all but what nobody solicited is old. */
-    private int solicited;
-
-    /** The sequence number of the request for an event that was granted last, or -1. */
-    private int granted = -1;
-
     private boolean failed;
 
     Mlx5CompletionQueue(DeviceFile file, Card.CompletionQueueRequest request) {
-        this.file = file;
-        softQueue = request.softQueue();
-        number = request.number();
-        handle = request.handle();
-        channel = request.channel();
+        super(file, request);
         View in = REQUEST.at(request.in());
         ring = in.get("buf_addr");
         record = in.get("db_addr");
         entryBytes = in.getInt("cqe_size");
         capacity = request.entries() + 1;
         Memory.putInt(record + Integer.BYTES, NOT_ARMED);
-        file.soft().requestNotification(softQueue, true);
-        Memory.putInt(request.out(), number);
-    }
-
-    @Override
-    public long softQueue() {
-        return softQueue;
-    }
-
-    @Override
-    public long handle() {
-        return handle;
-    }
-
-    @Override
-    public int withdrawEvents() {
-        return channel == null ? 0 : channel.withdraw(handle);
+        Memory.putInt(request.out(), request.number());
     }
 
     @Override
@@ -107,7 +68,7 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
         long newRing = request.get("buf_addr");
         int newBytes = request.getInt("cqe_size");
         int consumed = consumed();
-        int kept = produced - consumed & INDEX_MASK;
+        int kept = produced() - consumed & INDEX_MASK;
         if (kept > entries) {
             return -Errno.EINVAL;
         }
@@ -124,56 +85,36 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
     }
 
     @Override
-    public void close() {
-        completions.free();
+    int limit() {
+        return failed ? BATCH : Math.min(BATCH, capacity - unread());
     }
 
     @Override
-    public boolean work() {
-        int room = failed ? BATCH : Math.min(BATCH, capacity - (produced - consumed() & INDEX_MASK));
-        int count = file.soft().pollCompletionQueue(softQueue, Math.max(1, room), completions.address());
-        for (int i = 0; i < count; i++) {
-            if (room <= 0) {
-                overrun();
-            }
-            if (!failed) {
-                write(completions.address() + i * ibv_wc.sizeof());
-            }
-        }
-        if (file.takeSolicited(softQueue)) {
-            solicited = produced;
-            file.soft().requestNotification(softQueue, true);
-        }
-        return notifyIfArmed() || count > 0;
-    }
-
-    private boolean notifyIfArmed() {
+    boolean notifyIfArmed() {
         int written = Memory.getIntAcquire(record + Integer.BYTES);
-        if (written == NOT_ARMED || channel == null) {
+        if (written == NOT_ARMED) {
             return false;
         }
         int request = Integer.reverseBytes(written);
         int sequence = request >>> SEQUENCE_SHIFT & 3;
-        int newest = (request & SOLICITED_ONLY) != 0 ? solicited : produced;
-        // In 24 bits, since the counters of the program have no more.
-        boolean due = (newest - request) << (Integer.SIZE - INDEX_BITS) > 0;
-        if (!due || sequence == granted) {
+        if (!isDue(sequence, request, (request & SOLICITED_ONLY) != 0)) {
             return false;
         }
         // So that the same request is seen when it is made again.
         Rings.replace(record + Integer.BYTES, written, NOT_ARMED);
-        granted = sequence;
-        channel.completion(handle);
+        grant(sequence);
         return true;
     }
 
-    private boolean isFull() {
-        return (produced - consumed() & INDEX_MASK) >= capacity;
+    /** Returns how many entries the program has not read. */
+    private int unread() {
+        return produced() - consumed() & INDEX_MASK;
     }
 
-    /** Returns whether another entry may be written. If none is free, this has overrun. */
-    private boolean hasRoom() {
-        if (isFull()) {
+    /** If no entry is free, this has overrun. */
+    @Override
+    boolean hasRoom() {
+        if (!failed && unread() >= capacity) {
             overrun();
         }
         return !failed;
@@ -181,22 +122,16 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
 
     /** From here on nothing is written. */
     private void overrun() {
-        if (!failed) {
-            failed = true;
-            file.completionQueueFailed(this);
-        }
+        failed = true;
+        file.completionQueueFailed(this);
     }
 
-    /** Writes a completion with an error that soft0 does not know. */
-    void fail(CardQueuePair pair, long id, InjectedError error) {
-        if (!hasRoom()) {
-            return;
-        }
-        long entry = begin(pair, id);
+    @Override
+    void write(CardQueuePair owner, long id, InjectedError error) {
+        long entry = begin(owner, id);
         Memory.putByte(entry + SYNDROME, (byte) error.syndrome());
         Memory.putByte(entry + VENDOR_ERROR, (byte) error.vendorError());
         write((WorkId.isReceive(id) ? RESPONDER_ERROR : REQUESTER_ERROR) << 4);
-        solicited = produced;
     }
 
     /** Begins an entry, and returns its address. */
@@ -210,30 +145,11 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
     }
 
     @Override
-    public void fail(CardQueuePair pair, long id, int status) {
-        if (!hasRoom()) {
-            return;
-        }
-        Memory.zero(completions.address(), ibv_wc.sizeof());
-        Memory.putLong(completions.address() + ibv_wc.wr_id$offset(), id);
-        Memory.putInt(completions.address() + ibv_wc.status$offset(), status);
-        Memory.putInt(completions.address() + ibv_wc.qp_num$offset(), pair.number());
-        write(completions.address());
-        solicited = produced;
-    }
-
-    /** Writes a struct ibv_wc of soft0. */
-    private void write(long completion) {
+    void write(CardQueuePair owner, long completion) {
         long requestId = Memory.getLong(completion + ibv_wc.wr_id$offset());
         int status = Memory.getInt(completion + ibv_wc.status$offset());
         int opcode = Memory.getInt(completion + ibv_wc.opcode$offset());
         int flags = Memory.getInt(completion + ibv_wc.wc_flags$offset());
-        int pair = Memory.getInt(completion + ibv_wc.qp_num$offset());
-        CardQueuePair owner = file.pair(pair);
-        if (owner == null) {
-            // It was destroyed, and with it all of its completions.
-            return;
-        }
         boolean received = WorkId.isReceive(requestId);
         long entry = begin(owner, requestId);
         int kind;
@@ -270,13 +186,13 @@ final class Mlx5CompletionQueue implements CardCompletionQueue {
     }
 
     private long entry() {
-        return ring + (long) (produced & capacity - 1) * entryBytes + entryBytes - ENTRY;
+        return ring + (long) (produced() & capacity - 1) * entryBytes + entryBytes - ENTRY;
     }
 
     /** Gives the entry that was filled in to the program. */
     private void write(int opcode) {
-        int owner = (produced & capacity) != 0 ? 1 : 0;
+        int owner = (produced() & capacity) != 0 ? 1 : 0;
         Rings.publish(entry() + OP_OWN, (byte) (opcode | owner));
-        produced++;
+        countWritten();
     }
 }

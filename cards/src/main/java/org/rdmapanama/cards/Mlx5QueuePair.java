@@ -1,19 +1,16 @@
 package org.rdmapanama.cards;
 
-import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 import org.rdmapanama.cards.Layout.View;
-import org.rdmapanama.ffm.internal.Errno;
-import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
- * A queue pair of a ConnectX card. The provider counts in the doorbell record what it has posted; this reads the work
- * requests from the rings and posts them to a queue pair of soft0. Layouts: {@code infiniband/mlx5dv.h}.
+ * A queue pair of a ConnectX card. The provider counts in the doorbell record what it has posted. Layouts: {@code
+ * infiniband/mlx5dv.h}.
  */
-final class Mlx5QueuePair implements CardQueuePair {
+final class Mlx5QueuePair extends PostingQueuePair {
     private static final Layout REQUEST = Layout.of("""
             buf_addr:8 db_addr:8 sq_wqe_count:4 rq_wqe_count:4 rq_wqe_shift:4 flags:4 uidx:4 bfreg_index:4
             sq_buf_addr:8 ece_options:4 dci_log_num_concurrent:1 dci_log_num_errored:1 reserved:2""");
@@ -48,8 +45,6 @@ final class Mlx5QueuePair implements CardQueuePair {
     /** The key that ends the segments of a receive. */
     private static final int NO_KEY = 0x100;
 
-    private final DeviceFile file;
-    private final Card.QueuePairRequest request;
     private final long sendRing;
     private final int sendUnits;
     private final long receiveRing;
@@ -57,30 +52,12 @@ final class Mlx5QueuePair implements CardQueuePair {
     private final int receiveShift;
     private final long record;
     private final int userIndex;
-    private final SoftPost post;
 
     /** Addresses that datagrams went to, by GID and index of the source. */
     private final Map<String, Long> addresses = new HashMap<>();
 
-    /** In state RESET, in which the card does not look at rings: the driver clears the records after the command. */
-    private boolean isReset = true;
-
-    /** The units of the ring that were executed. */
-    private int executed;
-
-    /** The counter of the units that may be executed. */
-    private int announced;
-
-    /** The receives that were posted. */
-    private int received;
-
-    // What the next one shall fail with, or null.
-    private InjectedError sendError;
-    private InjectedError receiveError;
-
     Mlx5QueuePair(DeviceFile file, Card.QueuePairRequest request) {
-        this.file = file;
-        this.request = request;
+        super(file, request);
         View in = REQUEST.at(request.in());
         receives = in.getInt("rq_wqe_count");
         receiveShift = in.getInt("rq_wqe_shift");
@@ -89,25 +66,8 @@ final class Mlx5QueuePair implements CardQueuePair {
         sendUnits = in.getInt("sq_wqe_count");
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
-        post = new SoftPost(file.soft());
         // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
-    }
-
-    @Override
-    public boolean completesIn(CardCompletionQueue queue) {
-        return request.sendCompletions().equals(queue)
-                || request.receiveCompletions().equals(queue);
-    }
-
-    @Override
-    public long softPair() {
-        return request.softPair();
-    }
-
-    @Override
-    public int number() {
-        return request.number();
     }
 
     @Override
@@ -116,74 +76,38 @@ final class Mlx5QueuePair implements CardQueuePair {
     }
 
     @Override
-    public void modified(MemorySegment attributes, int mask) {
-        if ((mask & rdma_h.IBV_QP_STATE()) == 0) {
-            return;
-        }
-        isReset = ibv_qp_attr.qp_state(attributes) == rdma_h.IBV_QPS_RESET();
-        if (isReset) {
-            executed = 0;
-            announced = 0;
-            received = 0;
-        }
+    int countOfSends() {
+        return sendUnits == 0 ? 0 : Rings.readCounter(record + Integer.BYTES);
     }
 
     @Override
-    public void inject(boolean receive, InjectedError error) {
-        if (receive) {
-            receiveError = error;
-        } else {
-            sendError = error;
-        }
+    int countOfReceives() {
+        return receives == 0 ? 0 : Rings.readCounter(record);
     }
 
-    /** Fails the work request that was begun, and the pair with it. */
-    private void fail(CardCompletionQueue completions, InjectedError error) {
-        file.fail(request.softPair());
-        ((Mlx5CompletionQueue) completions).fail(this, post.id(), error);
+    /** The driver clears the record after the command. */
+    @Override
+    Start startAfterReset() {
+        return new Start(0, 0);
     }
 
     @Override
-    public void noteSends() {
-        announced = isReset ? 0 : Rings.readCounter(record + Integer.BYTES);
+    int opcodeOf(int counter) {
+        return Memory.getNetInt(segment(counter, 0)) & 0xff;
     }
 
     @Override
-    public boolean takeReceives() {
-        boolean busy = false;
-        if (isReset) {
-            return false;
-        }
-        int posted = Rings.readCounter(record);
-        while (receives > 0 && (received & 0xffff) != posted && postReceive()) {
-            received++;
-            busy = true;
-        }
-        return busy;
+    int unitsOf(int counter) {
+        return (segmentsOf(counter) * SEGMENT + UNIT - 1) / UNIT;
+    }
+
+    private int segmentsOf(int counter) {
+        return Memory.getNetInt(segment(counter, 0) + 4) & 0x3f;
     }
 
     @Override
-    public boolean executeSends() {
-        boolean busy = false;
-        while (sendUnits > 0 && (executed & 0xffff) != announced) {
-            int units = execute();
-            if (units == 0) {
-                break;
-            }
-            executed += units;
-            busy = true;
-        }
-        return busy;
-    }
-
-    private boolean postReceive() {
-        long entry = receiveRing + ((long) (received & receives - 1) << receiveShift);
-        post.begin(WorkId.receive(received));
-        if (receiveError != null) {
-            fail(request.receiveCompletions(), receiveError);
-            receiveError = null;
-            return true;
-        }
+    InjectedError readReceive(int counter) {
+        long entry = receiveRing + ((long) (counter & receives - 1) << receiveShift);
         for (int i = 0; i < (1 << receiveShift) / SEGMENT; i++) {
             long segment = entry + (long) i * SEGMENT;
             int key = Memory.getNetInt(segment + 4);
@@ -192,37 +116,30 @@ final class Mlx5QueuePair implements CardQueuePair {
             }
             post.segment(Memory.getNetLong(segment + 8), Memory.getNetInt(segment), key);
         }
-        return post.receive(request.softPair()) == 0;
+        return null;
     }
 
     @Override
     public void close() {
         addresses.values().forEach(file.soft()::destroyAddressHandle);
-        post.free();
+        super.close();
     }
 
-    private long segment(int number) {
+    private long segment(int counter, int number) {
         return sendRing
-                + ((long) (executed & sendUnits - 1) * UNIT + (long) number * SEGMENT) % ((long) sendUnits * UNIT);
+                + ((long) (counter & sendUnits - 1) * UNIT + (long) number * SEGMENT) % ((long) sendUnits * UNIT);
     }
 
-    /** Executes the next work request. Returns how many units it has, or 0 if soft0 has no room. */
-    private int execute() {
-        long control = segment(0);
-        int opcode = Memory.getNetInt(control) & 0xff;
-        int segments = Memory.getNetInt(control + 4) & 0x3f;
+    @Override
+    boolean postSend(int counter) {
+        long control = segment(counter, 0);
+        int opcode = opcodeOf(counter);
+        int segments = segmentsOf(counter);
         int flags = Memory.getByte(control + 11) & 0xff;
-        int units = (segments * SEGMENT + UNIT - 1) / UNIT;
-        post.begin(WorkId.send(opcode, executed));
-        if (sendError != null) {
-            fail(request.sendCompletions(), sendError);
-            sendError = null;
-            return units;
-        }
         post.flags((flags & COMPLETION) != 0, (flags & SOLICITED) != 0, (flags & FENCE) != 0);
         int next = 1;
         if (request.type() == rdma_h.IBV_QPT_UD()) {
-            addressed(next);
+            addressed(counter, next);
             next += 3;
         }
         switch (opcode) {
@@ -236,57 +153,44 @@ final class Mlx5QueuePair implements CardQueuePair {
                                 ? rdma_h.IBV_WR_RDMA_READ()
                                 : opcode == WRITE ? rdma_h.IBV_WR_RDMA_WRITE() : rdma_h.IBV_WR_RDMA_WRITE_WITH_IMM());
                 post.immediate(Memory.getInt(control + 12));
-                post.remote(Memory.getNetLong(segment(next)), Memory.getNetInt(segment(next) + 8));
+                post.remote(Memory.getNetLong(segment(counter, next)), Memory.getNetInt(segment(counter, next) + 8));
                 next++;
             }
             case COMPARE_SWAP, FETCH_ADD -> {
                 boolean swap = opcode == COMPARE_SWAP;
                 post.opcode(swap ? rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP() : rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD());
-                long operands = segment(next + 1);
+                long operands = segment(counter, next + 1);
                 post.atomic(
-                        Memory.getNetLong(segment(next)),
-                        Memory.getNetInt(segment(next) + 8),
+                        Memory.getNetLong(segment(counter, next)),
+                        Memory.getNetInt(segment(counter, next) + 8),
                         swap ? Memory.getNetLong(operands + 8) : Memory.getNetLong(operands),
                         swap ? Memory.getNetLong(operands) : 0);
                 next += 2;
             }
             case UPDATE_REGION -> {
-                return update(control) ? units : 0;
+                return update(counter);
             }
             default ->
                 throw new IllegalStateException("opcode 0x" + Integer.toHexString(opcode)
                         + " of a work request is not one that this card knows");
         }
-        data(next, segments);
-        return finish(post.send(request.softPair())) ? units : 0;
-    }
-
-    /** Looks at what soft0 said to a work request. Returns false if there was no room for it. */
-    private boolean finish(int result) {
-        if (result == Errno.ENOMEM) {
-            return false;
-        }
-        if (result != 0) {
-            // A driver accepts what its hardware fails.
-            file.fail(request.softPair());
-            request.sendCompletions().fail(this, post.id(), rdma_h.IBV_WC_LOC_QP_OP_ERR());
-        }
-        return true;
+        data(counter, next, segments);
+        return finish(post.send(request.softPair()));
     }
 
     /** Binds or invalidates a memory window, by what changes a memory key. Returns false if soft0 has no room. */
-    private boolean update(long control) {
-        int oldKey = Memory.getNetInt(control + 12);
-        long context = segment(4);
+    private boolean update(int counter) {
+        int oldKey = Memory.getNetInt(segment(counter, 0) + 12);
+        long context = segment(counter, 4);
         boolean invalidates = (Memory.getByte(context) & KEY_FREE) != 0;
         int newKey = (oldKey & ~0xff) | (Memory.getNetInt(context + 4) & 0xff);
-        if (invalidates && (Memory.getByte(segment(1)) & CHECKS_PAIR) != 0) {
+        if (invalidates && (Memory.getByte(segment(counter, 1)) & CHECKS_PAIR) != 0) {
             post.opcode(rdma_h.IBV_WR_LOCAL_INV()).immediate(oldKey);
             return finish(post.send(request.softPair()));
         }
         long window = file.windowOf(oldKey);
         long start = invalidates ? 0 : Memory.getNetLong(context + 16);
-        long length = invalidates ? 0 : Memory.getNetLong(segment(5) + 8);
+        long length = invalidates ? 0 : Memory.getNetLong(segment(counter, 5) + 8);
         int access = 0;
         int granted = Memory.getByte(context + 2);
         access |= (granted & 1 << 3) != 0 ? rdma_h.IBV_ACCESS_LOCAL_WRITE() : 0;
@@ -295,8 +199,8 @@ final class Mlx5QueuePair implements CardQueuePair {
         access |= (granted & 1 << 6) != 0 ? rdma_h.IBV_ACCESS_REMOTE_ATOMIC() : 0;
         long region = 0;
         if (!invalidates) {
-            region = file.regionOf(Memory.getNetInt(segment(8) + 4));
-            long address = Memory.getNetLong(segment(8) + 8);
+            region = file.regionOf(Memory.getNetInt(segment(counter, 8) + 4));
+            long address = Memory.getNetLong(segment(counter, 8) + 8);
             if (start == 0 && address != 0) {
                 access |= rdma_h.IBV_ACCESS_ZERO_BASED();
             }
@@ -306,9 +210,9 @@ final class Mlx5QueuePair implements CardQueuePair {
         return finish(post.bind(request.softPair(), window));
     }
 
-    private void data(int first, int segments) {
+    private void data(int counter, int first, int segments) {
         for (int i = first; i < segments; ) {
-            long segment = segment(i);
+            long segment = segment(counter, i);
             int length = Memory.getNetInt(segment);
             if ((length & INLINE) == 0) {
                 post.segment(Memory.getNetLong(segment + 8), length, Memory.getNetInt(segment + 4));
@@ -317,21 +221,21 @@ final class Mlx5QueuePair implements CardQueuePair {
                 int bytes = length & ~INLINE;
                 for (int at = 0; at < bytes; at++) {
                     int offset = Integer.BYTES + at;
-                    post.inline(Memory.getByte(segment(i + offset / SEGMENT) + offset % SEGMENT));
+                    post.inline(Memory.getByte(segment(counter, i + offset / SEGMENT) + offset % SEGMENT));
                 }
                 i += (Integer.BYTES + bytes + SEGMENT - 1) / SEGMENT;
             }
         }
     }
 
-    private void addressed(int number) {
-        long vector = segment(number);
+    private void addressed(int counter, int number) {
+        long vector = segment(counter, number);
         int key = Memory.getNetInt(vector);
         int pair = Memory.getNetInt(vector + 8) & 0xff_ffff;
-        long rest = segment(number + 1);
+        long rest = segment(counter, number + 1);
         int sourceIndex = Memory.getNetInt(rest + 12) >>> 20 & 0xff;
         int hops = Memory.getByte(rest + 11) & 0xff;
-        long gid = segment(number + 2);
+        long gid = segment(counter, number + 2);
         String name = sourceIndex + "/" + Memory.getNetLong(gid) + "/" + Memory.getNetLong(gid + 8);
         long address = addresses.computeIfAbsent(
                 name, unused -> post.addressHandle(request.protectionDomain(), gid, sourceIndex, hops));
