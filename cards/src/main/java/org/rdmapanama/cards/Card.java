@@ -57,6 +57,9 @@ interface Card {
         return type;
     }
 
+    /** Refuses a CREATE_QP that the driver in the kernel refuses. */
+    default void checkQueuePair(View in) throws CommandException {}
+
     /** Returns which attributes of a MODIFY_QP the soft0 queue pair gets. */
     default int softMask(int mask) {
         return mask;
@@ -121,6 +124,7 @@ interface Card {
             int type,
             long protectionDomain,
             int sends,
+            int receives,
             CardCompletionQueue sendCompletions,
             CardCompletionQueue receiveCompletions,
             CardSharedReceiveQueue shared,

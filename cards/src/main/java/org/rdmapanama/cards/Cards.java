@@ -39,15 +39,17 @@ public final class Cards {
     /**
      * Makes libibverbs find a card.
      *
-     * @param name its kind: {@code mlx5} or {@code efa}
+     * @param name its kind: {@code mlx5}, {@code efa} or {@code erdma}
      * @throws IllegalArgumentException if there is no card of this kind
      * @throws IllegalStateException if a card is in this process already, or LD_PRELOAD or SYSFS_PATH is not set
      */
     public static void insert(String name) {
         Card card = switch (name) {
             case "efa" -> new EfaCard();
+            case "erdma" -> new ErdmaCard();
             case "mlx5" -> new Mlx5Card();
-            default -> throw new IllegalArgumentException("there is no card " + name + ": it must be efa or mlx5");
+            default ->
+                throw new IllegalArgumentException("there is no card " + name + ": it must be efa, erdma or mlx5");
         };
         insert(Path.of(environment("LD_PRELOAD")), Path.of(environment("SYSFS_PATH")), List.of(card));
     }

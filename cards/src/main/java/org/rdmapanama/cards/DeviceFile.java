@@ -513,6 +513,7 @@ final class DeviceFile {
     // Queue pairs.
 
     private void createQueuePair(View in, long driverIn, View out, long driverOut) throws CommandException {
+        card.checkQueuePair(in);
         int type = in.getInt("qp_type");
         int sends = in.getInt("max_send_wr");
         CardSharedReceiveQueue shared = in.get("is_srq") == 0 ? null : sharedReceives.get(in.get("srq_handle"));
@@ -543,6 +544,7 @@ final class DeviceFile {
                         type,
                         domain,
                         sends,
+                        in.getInt("max_recv_wr"),
                         completionQueues.get(in.get("send_cq_handle")),
                         completionQueues.get(in.get("recv_cq_handle")),
                         shared,
