@@ -93,14 +93,16 @@ public final class Cards {
     }
 
     /**
-     * Has a ConnectX card fail the next send or receive that it takes of a queue pair, as hardware that finds an error. The
-     * queue pair then is in state ERR.
+     * Has a ConnectX or eRDMA card fail the next send or receive that it takes of a queue pair, as hardware that finds an
+     * error. The queue pair then is in state ERR.
      *
      * @param queuePairNumber the number of the queue pair
      * @param receive whether it is a receive of its own receive queue, and not a send
-     * @param syndrome the code of the error, {@code MLX5_CQE_SYNDROME_...}, from 0 to 255
-     * @param vendorError the second code of the hardware, from 0 to 255
-     * @throws IllegalArgumentException if no card has such a queue pair
+     * @param syndrome the code of the error, from 0 to 255: {@code MLX5_CQE_SYNDROME_...}, or of eRDMA's {@code enum
+     *     erdma_wc_status}
+     * @param vendorError the second code of the hardware, from 0 to 255; eRDMA has none, and 0 stands for it
+     * @throws IllegalArgumentException if no card has such a queue pair, or eRDMA is given a second code
+     * @throws UnsupportedOperationException if it is of a card that injects no errors
      */
     public static void failNext(int queuePairNumber, boolean receive, int syndrome, int vendorError) {
         InjectedError error = new InjectedError(syndrome, vendorError);

@@ -18,7 +18,6 @@ final class ErdmaCard implements Card {
     private static final int MAX_SEND_SEGMENTS = 6;
     private static final int MAX_RECEIVE_SEGMENTS = 1;
     private static final int MAX_INLINE = 96;
-    private static final int MAX_ENTRIES = 1 << 20;
 
     // By which offsets the provider maps the pages of doorbells.
     private static final long SEND_DOORBELLS = PAGE;
@@ -68,7 +67,8 @@ final class ErdmaCard implements Card {
                 // The kernel tells the smaller one of both queues.
                 .set("max_sge", MAX_RECEIVE_SEGMENTS)
                 .set("max_sge_rd", 1)
-                .set("max_cqe", MAX_ENTRIES)
+                // The provider rounds up to a power of two.
+                .set("max_cqe", Integer.highestOneBit(out.getInt("max_cqe")))
                 .set("max_srq", 0)
                 .set("max_srq_wr", 0)
                 .set("max_srq_sge", 0)

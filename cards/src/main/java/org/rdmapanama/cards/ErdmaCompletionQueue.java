@@ -53,7 +53,8 @@ final class ErdmaCompletionQueue extends ForwardingCompletionQueue {
         View in = REQUEST.at(request.in());
         ring = in.get("qbuf_va");
         record = in.get("db_record_va");
-        capacity = in.getInt("qbuf_len") / ENTRY;
+        // The provider makes it a power of two, and the memory whole pages.
+        capacity = request.entries();
         // The driver clears it after the command; until then it may have anything.
         Memory.putLong(record, 0);
         RESPONSE.at(request.out()).set("cq_id", request.number()).set("num_cqe", capacity);

@@ -91,6 +91,15 @@ final class ErdmaQueuePair extends PostingQueuePair {
     }
 
     @Override
+    public void inject(boolean receive, InjectedError error) {
+        if (error.vendorError() != 0) {
+            throw new IllegalArgumentException(
+                    "vendorError is " + error.vendorError() + "; completions of eRDMA have none, so it must be 0");
+        }
+        super.inject(receive, error);
+    }
+
+    @Override
     int countOfSends() {
         return Memory.getIntAcquire(record) & COUNTER;
     }

@@ -70,7 +70,8 @@ public final class ConnectedPair implements AutoCloseable {
         private long bufferSize = 16384;
         private int sends = 16;
         private int receives = 16;
-        private int segments = 4;
+        private int sendSegments = 4;
+        private Integer receiveSegments;
         private int inline;
         private boolean signalAll;
         private SendOperation[] sendOperations = {};
@@ -116,7 +117,8 @@ public final class ConnectedPair implements AutoCloseable {
         }
 
         public Setup segments(int maxSegments) {
-            segments = maxSegments;
+            sendSegments = maxSegments;
+            receiveSegments = maxSegments;
             return this;
         }
 
@@ -191,13 +193,21 @@ public final class ConnectedPair implements AutoCloseable {
             QueuePairOptions options = new QueuePairOptions(type, queue)
                     .maxSendWorkRequests(sends)
                     .maxReceiveWorkRequests(receives)
-                    .maxSegments(segments, segments)
+                    .maxSegments(sendSegments, receiveSegments(domain.context()))
                     .maxInlineData(inline)
                     .signalAll(signalAll)
                     .sendOperations(sendOperations);
             return sendOperations.length > 0
                     ? domain.createExtendedQueuePair(options)
                     : domain.createQueuePair(options);
+        }
+
+        /** As many as sends have, unless the test says otherwise or a card has fewer. */
+        private int receiveSegments(Context context) {
+            if (receiveSegments != null) {
+                return receiveSegments;
+            }
+            return Lab.isCard() ? Math.min(sendSegments, context.queryDevice().maxSegments()) : sendSegments;
         }
 
         private Side side(VerbsArena arena, Context context) {
