@@ -808,7 +808,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         }
         if (transport == TransportType.IWARP) {
             // The kernel changes the state of the queue pair, so it is not known here.
-            return "iWARP has no immediate data, atomics or memory windows, and the queue pair must be connected";
+            return "iWARP has no immediate data, atomics or memory windows, of which some drivers add some, and the queue"
+                    + " pair must be connected";
         }
         if (state == QueuePairState.RESET || state == QueuePairState.INIT || state == QueuePairState.RTR) {
             return "connect or activate the queue pair first";

@@ -20,7 +20,10 @@ public enum CompletionStatus {
     MW_BIND_ERR(rdma_h.IBV_WC_MW_BIND_ERR()),
     /** Bad response: the peer sent an opcode that was not expected. */
     BAD_RESP_ERR(rdma_h.IBV_WC_BAD_RESP_ERR()),
-    /** Local access error: a write with immediate data into memory that does not allow it. */
+    /**
+     * Local access error: a peer's write with immediate data into memory that does not allow it; on eRDMA any local key that
+     * does not cover the memory, or does not allow the access.
+     */
     LOC_ACCESS_ERR(rdma_h.IBV_WC_LOC_ACCESS_ERR()),
     /** Remote invalid request: the peer's queue pair does not accept this operation, or has no room for it. */
     REM_INV_REQ_ERR(rdma_h.IBV_WC_REM_INV_REQ_ERR()),
@@ -82,7 +85,8 @@ public enum CompletionStatus {
             case WR_FLUSH_ERR -> "flushed: the queue pair is in the error state";
             case MW_BIND_ERR -> "memory window could not be bound";
             case BAD_RESP_ERR -> "peer answered with an unexpected opcode";
-            case LOC_ACCESS_ERR -> "write with immediate data reached memory that does not allow it";
+            case LOC_ACCESS_ERR ->
+                "local memory does not allow the access, such as that of a peer's write with immediate data";
             case REM_INV_REQ_ERR -> "peer's queue pair does not accept this operation, or has no room for it";
             case REM_ACCESS_ERR -> "remote key does not cover the peer's memory, or does not allow the access";
             case REM_OP_ERR -> "peer could not complete the operation";
@@ -113,7 +117,6 @@ public enum CompletionStatus {
             case RETRY_EXC_ERR, REM_OP_ERR, BAD_RESP_ERR, REM_ABORT_ERR, RESP_TIMEOUT_ERR ->
                 "a send, RDMA write, read or atomic";
             case LOC_LEN_ERR -> "a send or a receive";
-            case LOC_ACCESS_ERR -> "a receive of a write with immediate data";
             case MW_BIND_ERR -> "the binding of a memory window";
             case TM_ERR, TM_RNDV_INCOMPLETE -> "a receive with a tag";
             default -> "a work request";
@@ -137,7 +140,10 @@ public enum CompletionStatus {
                 "look for an earlier completion with another status, which has the cause; without one, this side or the"
                         + " peer ended the connection, or the peer made a request that is not allowed";
             case MW_BIND_ERR -> "check that the region was registered with MW_BIND, and the rights of the window";
-            case LOC_ACCESS_ERR, REM_ACCESS_ERR ->
+            case LOC_ACCESS_ERR ->
+                "check that the region is open and has the access that this side and the peer need, and the address, the"
+                        + " length and the key of the request";
+            case REM_ACCESS_ERR ->
                 "check the address, the length and the rkey of the request, and that the memory is still registered, with"
                         + " remote access for this operation";
             case REM_INV_REQ_ERR ->
