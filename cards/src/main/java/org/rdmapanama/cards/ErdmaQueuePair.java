@@ -6,8 +6,10 @@ import org.rdmapanama.soft.memory.Memory;
 
 /**
  * A queue pair of an eRDMA card. The provider writes the same into a doorbell and into a record in memory: what it has counted,
- * and the number of the queue pair. The card reads the records, as hardware does after doorbells that it has missed, because
- * queue pairs share doorbells. Layouts: {@code struct erdma_..._sqe} and {@code erdma_rqe} of the driver's erdma_hw.h.
+ * and the number of the queue pair. This reads the records only, because queue pairs share doorbells, and of what they write into
+ * one, memory keeps the last. Layouts: {@code struct erdma_..._sqe} and {@code erdma_rqe} of the driver's erdma_hw.h.
+ *
+ * <p>Work requests have the last 20 bits of the number, and completions all 24 of a number of soft0.
  */
 final class ErdmaQueuePair extends PostingQueuePair {
     static final Layout REQUEST = Layout.of("db_record_va:8 qbuf_va:8 qbuf_len:4 rsvd0:4");
@@ -152,6 +154,7 @@ final class ErdmaQueuePair extends PostingQueuePair {
         long header = header(counter);
         boolean isWhole = ((int) header & COUNTER) == (counter + unitsOf(counter) & COUNTER)
                 && ((int) (header >>> Integer.SIZE) & NUMBER_MASK) == (number() & NUMBER_MASK);
+        // What the driver writes is always whole, unless it has written over it.
         if (!isWhole || !read(counter, header)) {
             failSend(ErdmaStatus.SEND_WQE_FORMAT_ERR.error());
             return true;

@@ -149,14 +149,19 @@ abstract class PostingQueuePair implements CardQueuePair {
     @Override
     public boolean executeSends() {
         boolean busy = false;
-        while ((executed & COUNTER) != announced && execute()) {
-            // The driver does not write over a request before it has its completion.
-            executed += unitsOf(executed);
+        while ((executed & COUNTER) != announced) {
+            // A request that was written over may say any number.
+            int units = Math.min(unitsOf(executed), announced - executed & COUNTER);
+            if (!execute()) {
+                break;
+            }
+            executed += units;
             busy = true;
         }
         return busy;
     }
 
+    /** Returns false if soft0 has no room. */
     private boolean execute() {
         post.begin(WorkId.send(opcodeOf(executed), executed));
         if (sendError != null) {
