@@ -16,8 +16,8 @@ final class ErdmaCompletionQueue extends ForwardingCompletionQueue {
     static final Layout RESPONSE = Layout.of("cq_id:4 num_cqe:4");
 
     // Of an entry, all in the order of the network but the immediate data. The first four bytes are a number: the bit
-    // of the
-    // owner, the opcode, the kind of queue and the status.
+    // of
+    // the owner, the opcode, the kind of queue and the status.
     private static final int ENTRY = 32;
     private static final int OWNER = 0;
     private static final int OPCODE = 1;
