@@ -20,6 +20,7 @@ import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.internal.network.GidChoice;
 import org.rdmapanama.internal.network.SystemNetwork;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.ReadLimits;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -60,6 +61,7 @@ final class Connecting {
 
     /** Returns the endpoint that was created last; the first of several threads creates it. */
     Endpoint localEndpoint() {
+        requireNumber();
         return localEnd().endpoint;
     }
 
@@ -76,6 +78,7 @@ final class Connecting {
 
     Endpoint localEndpoint(ConnectOptions options) {
         queuePair.checkOpen();
+        requireNumber();
         if (hasPeer() && queuePair.state() != QueuePairState.RESET) {
             throw new IllegalStateException(queuePair + " is in state " + queuePair.state()
                     + " and uses the endpoint it created before; modify it to RESET to create another one");
@@ -84,6 +87,22 @@ final class Connecting {
         LocalEnd made = make(options.copy());
         local.set(made);
         return made.endpoint;
+    }
+
+    private void requireNumber() {
+        if (isTarget() && queuePair.number() == 0) {
+            throw new IllegalStateException(
+                    queuePair + " has no number yet, which the device gives it when it is in state"
+                            + " RTR; call activate first");
+        }
+    }
+
+    private boolean isTarget() {
+        return queuePair.role() instanceof DcRole.Target;
+    }
+
+    private boolean isInitiator() {
+        return queuePair.role() instanceof DcRole.Initiator;
     }
 
     private LocalEnd make(ConnectOptions options) {
@@ -167,11 +186,11 @@ final class Connecting {
     }
 
     private boolean initiates() {
-        return type == QueuePairType.RC || type == QueuePairType.XRC_SEND;
+        return type == QueuePairType.RC || type == QueuePairType.XRC_SEND || isInitiator();
     }
 
     private boolean answers() {
-        return type == QueuePairType.RC || type == QueuePairType.XRC_RECV;
+        return type == QueuePairType.RC || type == QueuePairType.XRC_RECV || isTarget();
     }
 
     boolean hasPeer() {
@@ -200,7 +219,7 @@ final class Connecting {
                 attributes.pkeyIndex(options.pkeyIndex());
                 if (sendsDatagrams()) {
                     attributes.qkey(options.qkey());
-                } else {
+                } else if (!isInitiator()) {
                     attributes.accessFlags(remoteAccess(options, context.queryDevice()));
                 }
             }
@@ -327,12 +346,76 @@ final class Connecting {
                 end.options.serviceLevel());
     }
 
-    void activate() {
-        if (!sendsDatagrams() && type != QueuePairType.RAW_PACKET) {
+    void activate(ConnectOptions options) {
+        queuePair.checkOpen();
+        requireNoPeer();
+        local.set(make(options.copy()));
+        activate();
+    }
+
+    private void requireNoPeer() {
+        if (!sendsDatagrams() && type != QueuePairType.RAW_PACKET && queuePair.role() == null) {
             throw new IllegalArgumentException(queuePair + " needs a peer; call connect instead of activate");
         }
+    }
+
+    void activate() {
+        requireNoPeer();
         LocalEnd end = localEnd();
         initializeIfReset(end.options);
+        switch (queuePair.role()) {
+            case null -> activateForAll(end);
+            case DcRole.Initiator initiator -> activateInitiator(end);
+            case DcRole.Target target -> activateTarget(end);
+        }
+    }
+
+    /** Its connections are made by the device, with these attributes. */
+    private void activateInitiator(LocalEnd end) {
+        if (queuePair.state() != QueuePairState.RTR) {
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR).pathMtu(end.endpoint.pathMtu()));
+        }
+        queuePair.modify(new QueuePairAttributes()
+                .state(QueuePairState.RTS)
+                .timeout(end.options.timeout())
+                .retryCount(end.options.retryCount())
+                .rnrRetry(end.options.rnrRetry())
+                .sendPsn(end.endpoint.packetSequenceNumber())
+                .maxReadAtomicAsInitiator(ReadLimits.toAskFor(
+                        end.endpoint.maxReadAtomicAsInitiator(), end.endpoint.maxReadAtomicAsInitiator())));
+    }
+
+    /** Its address is that of this side, from which it answers. */
+    private void activateTarget(LocalEnd end) {
+        ConnectOptions options = end.options;
+        queuePair.modify(new QueuePairAttributes()
+                .state(QueuePairState.RTR)
+                .pathMtu(end.endpoint.pathMtu())
+                .minRnrTimer(options.minRnrTimer())
+                .addressVector(new AddressVector(
+                        options.port(),
+                        end.endpoint.lid(),
+                        end.gid != null,
+                        end.endpoint.gid(),
+                        end.gid == null ? 0 : end.gid.index(),
+                        options.hopLimit(),
+                        options.trafficClass(),
+                        0,
+                        options.serviceLevel())));
+        Endpoint told = end.endpoint;
+        Endpoint numbered = new Endpoint(
+                told.lid(),
+                queuePair.number(),
+                told.packetSequenceNumber(),
+                told.gid(),
+                told.gidType(),
+                told.pathMtu(),
+                told.maxReadAtomicAsInitiator(),
+                told.maxReadAtomicAsTarget());
+        local.set(new LocalEnd(options, end.gid, numbered));
+    }
+
+    private void activateForAll(LocalEnd end) {
         if (queuePair.state() != QueuePairState.RTR) {
             queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
         }

@@ -630,6 +630,11 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         return objects.find(queue, number);
     }
 
+    /** For {@link QueuePair#takeNumber}. */
+    void renumber(QueuePair queuePair, Runnable change) {
+        objects.renumber(queuePair, change);
+    }
+
     /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
     QueuePair onlyQueuePair(CompletionQueue queue) {
         return objects.findOnly(queue);

@@ -152,6 +152,15 @@ final class ContextObjects {
         return only;
     }
 
+    /** Changes the number of an open queue pair, which nobody can close meanwhile. */
+    void renumber(QueuePair queuePair, Runnable change) {
+        queuePairs.remove(queuePair.number(), queuePair);
+        change.run();
+        if (queuePair.reports()) {
+            queuePairs.put(queuePair.number(), queuePair);
+        }
+    }
+
     void forget(VerbsObject object) {
         objects.remove(object.address, object);
         if (object instanceof QueuePair queuePair) {

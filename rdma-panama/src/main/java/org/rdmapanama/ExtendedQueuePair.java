@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.Arrays;
 import java.util.Set;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.SendOperation;
@@ -36,15 +37,24 @@ public final class ExtendedQueuePair extends QueuePair {
     private final WorkRequestBuilder builder;
 
     private ExtendedQueuePair(
-            ProtectionDomain protectionDomain, QueuePairOptions options, long address, QueuePairCapabilities granted) {
-        super(protectionDomain.context, protectionDomain, options, address, granted);
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            long address,
+            QueuePairCapabilities granted,
+            DcRole role) {
+        super(protectionDomain.context, protectionDomain, options, address, granted, role);
         sendOperations = Codes.copyOf(SendOperation.class, options.sendOperations());
         builder = new WorkRequestBuilder(this, provider.extended(address), options.maxTsoHeader());
         batch = builder.batch();
     }
 
+    /**
+     * Creates an extended queue pair.
+     *
+     * @param role of the dynamically connected transport; null for others
+     */
     static ExtendedQueuePair createExtended(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole role) {
         if (options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
@@ -53,7 +63,7 @@ public final class ExtendedQueuePair extends QueuePair {
                 protectionDomain,
                 options,
                 function,
-                (qp, granted) -> new ExtendedQueuePair(protectionDomain, options, qp, granted));
+                (qp, granted) -> new ExtendedQueuePair(protectionDomain, options, qp, granted, role));
     }
 
     /**
@@ -91,7 +101,7 @@ public final class ExtendedQueuePair extends QueuePair {
                                 + " the send operations " + Arrays.toString(operations));
             }
             return new ExtendedQueuePair(
-                    protectionDomain, options.sendOperations(operations), nativeAddress, options.sizes());
+                    protectionDomain, options.sendOperations(operations), nativeAddress, options.sizes(), null);
         });
     }
 

@@ -54,7 +54,8 @@ final class FirstFailure {
         if (attributes.given().contains(QueuePairAttribute.DEST_QPN)) {
             peerNumber = attributes.destinationQueuePair();
         }
-        if (attributes.given().contains(QueuePairAttribute.AV)) {
+        // A target's address is its own.
+        if (attributes.given().contains(QueuePairAttribute.AV) && queuePair.role() == null) {
             path = attributes.addressVector();
         }
         if (attributes.given().contains(QueuePairAttribute.STATE)) {
@@ -114,7 +115,8 @@ final class FirstFailure {
     boolean failsWithItsWork() {
         return switch (queuePair.type()) {
             case RC, XRC_SEND, XRC_RECV -> true;
-            case UC, UD, RAW_PACKET, DRIVER -> false;
+            case UC, UD, RAW_PACKET -> false;
+            case DRIVER -> queuePair.sendsToTargets();
         };
     }
 

@@ -6,6 +6,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -50,13 +51,28 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public QueuePair createQueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
-        return QueuePairCreation.create(protectionDomain, options, function);
+        return QueuePairCreation.createPlain(protectionDomain, options, function, null);
     }
 
     @Override
     public ExtendedQueuePair createExtendedQueuePair(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
-        return ExtendedQueuePair.createExtended(protectionDomain, options, function);
+        return ExtendedQueuePair.createExtended(protectionDomain, options, function, null);
+    }
+
+    @Override
+    public ExtendedQueuePair createDcInitiator(
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            DriverFunction function,
+            DcRole.Initiator role) {
+        return ExtendedQueuePair.createExtended(protectionDomain, options, function, role);
+    }
+
+    @Override
+    public QueuePair createDcTarget(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return QueuePairCreation.createPlain(protectionDomain, options, function, new DcRole.Target());
     }
 
     @Override

@@ -582,7 +582,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp_ex
      */
     public QueuePair createQueuePair(QueuePairOptions options) {
-        return QueuePairCreation.create(this, options, QueuePairCreation.verb(this, options));
+        return QueuePairCreation.createPlain(this, options, QueuePairCreation.verb(this, options), null);
     }
 
     /**
@@ -635,7 +635,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_qp_to_qp_ex
      */
     public ExtendedQueuePair createExtendedQueuePair(QueuePairOptions options) {
-        return ExtendedQueuePair.createExtended(this, options, QueuePairCreation.verb(this, options));
+        return ExtendedQueuePair.createExtended(this, options, QueuePairCreation.verb(this, options), null);
     }
 
     /**

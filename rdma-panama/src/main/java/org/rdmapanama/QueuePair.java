@@ -16,6 +16,7 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DirectQueuePair;
 import org.rdmapanama.internal.provider.PostVerbs;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -73,8 +74,13 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private final int maxTsoHeader;
     private final boolean takesSends;
     private final boolean takesReceives;
-    private final int number;
     private final MemorySegment struct;
+
+    /** That of a target of the dynamically connected transport changes, once, when the device creates it. */
+    private volatile int number;
+
+    /** Null if this is not of the dynamically connected transport. */
+    private final DcRole role;
 
     /** Null if the driver posts. */
     private final DirectQueuePair direct;
@@ -95,7 +101,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             ProtectionDomain protectionDomain,
             QueuePairOptions options,
             long address,
-            QueuePairCapabilities granted) {
+            QueuePairCapabilities granted,
+            DcRole role) {
         super(
                 context,
                 address,
@@ -108,8 +115,9 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         sharedReceiveQueue = options.sharedReceiveQueue();
         capabilities = granted;
         maxTsoHeader = options.maxTsoHeader();
-        takesSends = sendQueue != null;
-        takesReceives = options.hasReceiveQueue();
+        this.role = role;
+        takesSends = sendQueue != null && !(role instanceof DcRole.Target);
+        takesReceives = options.hasReceiveQueue() && !(role instanceof DcRole.Initiator);
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
         direct = DirectQueues.queuePair(context, options, address, granted);
@@ -159,7 +167,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 nativeAddress,
                 ownership,
                 options -> new QueuePair(
-                        protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes()));
+                        protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes(), null));
     }
 
     /**
@@ -177,7 +185,10 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return QueuePairCreation.wrap(domain, nativeAddress, ownership);
     }
 
-    /** {@return the number, 24 bits, by which peers address this queue pair} */
+    /**
+     * {@return the number, 24 bits, by which peers address this queue pair; 0 for a target of the dynamically connected
+     * transport before it is in state RTR, in which the device gives it its number}
+     */
     public final int number() {
         return number;
     }
@@ -272,6 +283,19 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return direct == null ? provider.prepareSendBatches() : direct.sendVerbs();
     }
 
+    /** Null if this is not of the dynamically connected transport. */
+    final DcRole role() {
+        return role;
+    }
+
+    /** Called when the device has changed the state, and may have given this a number. */
+    final void takeNumber() {
+        int now = ibv_qp.qp_num(struct);
+        if (now != number) {
+            context.renumber(this, () -> number = now);
+        }
+    }
+
     /** Called when the device has put this into state RESET. */
     final void wasReset() {
         if (direct != null) {
@@ -359,7 +383,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *
      * @return the endpoint, the same one for all calls and threads until another one is created
      * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or a target of the dynamically connected transport that has no
+     *     number yet
      */
     public final Endpoint localEndpoint() {
         return connecting.localEndpoint();
@@ -377,7 +402,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws NullPointerException when the options are null
      * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
      * @throws IllegalStateException when this is closed; or when this is of a connected type and not in state RESET,
-     *     and so uses an earlier endpoint
+     *     and so uses an earlier endpoint; or when this is a target of the dynamically connected transport that has no
+     *     number yet
      */
     public final Endpoint localEndpoint(ConnectOptions options) {
         return connecting.localEndpoint(Objects.requireNonNull(options, "options"));
@@ -439,8 +465,10 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     }
 
     /**
-     * Activates a queue pair for datagrams, SRD of EFA among them, or raw packets, with the options of {@link #localEndpoint()}: moves it from
-     * RESET or INIT through RTR to RTS. If that fails on the way, calling this again continues from there.
+     * Activates a queue pair that has no peer, with the options of {@link #localEndpoint()}: one for datagrams, SRD of EFA
+     * among them, or raw packets, or of the dynamically connected transport. Moves it from RESET or INIT through RTR to RTS;
+     * a target of the dynamically connected transport to RTR, where it receives. If that fails on the way, calling this
+     * again continues from there.
      *
      * @throws IllegalArgumentException when this is of another type, or is in another state than RESET, INIT or RTR
      * @throws VerbsException when a verb fails
@@ -448,6 +476,20 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      */
     public final void activate() {
         connecting.activate();
+    }
+
+    /**
+     * Activates a queue pair that has no peer, as {@link #activate()} does, with options of its own. They replace those of
+     * {@link #localEndpoint()}, and earlier endpoints become invalid.
+     *
+     * @param options the options, such as port and GID
+     * @throws IllegalArgumentException as {@link #activate()}, or when the port does not exist or the GID index is empty
+     * @throws NullPointerException when the options are null
+     * @throws VerbsException when a verb fails, or the port is down or has no GID
+     * @throws IllegalStateException when this is closed
+     */
+    public final void activate(ConnectOptions options) {
+        connecting.activate(Objects.requireNonNull(options, "options"));
     }
 
     /**
@@ -516,6 +558,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         if (!takesSends) {
             throw new IllegalStateException(this + " has no send queue");
         }
+        if (role != null) {
+            throw new IllegalStateException(
+                    this + " sends to targets, which these work requests cannot name; build sends"
+                            + " with ExtendedQueuePair.startWorkRequests and WorkRequestBuilder.toTarget");
+        }
         boolean binding = first.checkFits(capabilities, maxTsoHeader);
         if (binding) {
             requireConnected();
@@ -527,6 +574,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     /** Whether each send must have a destination. */
     final boolean sendsDatagrams() {
         return connecting.sendsDatagrams();
+    }
+
+    /** Whether each send must name a target of the dynamically connected transport. */
+    final boolean sendsToTargets() {
+        return role instanceof DcRole.Initiator;
     }
 
     /** Whether each send may have a destination, to which drivers follow a pointer. */
@@ -713,6 +765,9 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
 
     /** Drivers follow a null pointer when a receive is posted to a queue pair without a receive queue. */
     private IllegalStateException noReceiveQueue() {
+        if (role instanceof DcRole.Initiator) {
+            return new IllegalStateException(this + " receives nothing; create a target for that");
+        }
         return new IllegalStateException(this + " has no receive queue of its own; post to "
                 + (sharedReceiveQueue == null
                         ? "the shared receive queue or work queue that its messages go to"
@@ -970,6 +1025,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     /** Type, number and device. */
     @Override
     public final String toString() {
-        return "%s queue pair 0x%06x of %s".formatted(type, number, context);
+        String kind = switch (role) {
+            case null -> type.toString();
+            case DcRole.Initiator initiator -> "DC initiator";
+            case DcRole.Target target -> "DC target";
+        };
+        return "%s queue pair 0x%06x of %s".formatted(kind, number, context);
     }
 }

@@ -108,7 +108,7 @@ final class QueuePairControl {
     private void checkTransition(QueuePairAttributes attributes) {
         // iWARP has the same states but other attributes, which its driver checks.
         if (queuePair.context.transportType() != TransportType.IWARP) {
-            QueuePairTransitions.check(queuePair, queuePair.type(), queuePair.state(), attributes);
+            QueuePairTransitions.check(queuePair, queuePair.type(), queuePair.role(), queuePair.state(), attributes);
         }
     }
 
@@ -146,6 +146,9 @@ final class QueuePairControl {
 
     private int modifyNative(long encoded, int mask) {
         int result = queuePair.provider.modifyQueuePair(queuePair.address, encoded, mask);
+        if (result == 0) {
+            queuePair.takeNumber();
+        }
         if (result == 0
                 && (mask & QueuePairAttribute.STATE.code()) != 0
                 && Native.MEMORY.get(JAVA_INT, encoded + ibv_qp_attr.qp_state$offset())

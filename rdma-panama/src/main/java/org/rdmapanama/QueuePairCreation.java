@@ -13,6 +13,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_qp_open_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -40,7 +41,13 @@ final class QueuePairCreation {
                         "ibv_create_qp", attributes -> provider.createQueuePair(protectionDomain.address, attributes));
     }
 
-    static QueuePair create(ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+    /**
+     * Creates a plain queue pair.
+     *
+     * @param role of the dynamically connected transport; null for others
+     */
+    static QueuePair createPlain(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole role) {
         if (!options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
                     + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
@@ -49,7 +56,7 @@ final class QueuePairCreation {
                 protectionDomain,
                 options,
                 function,
-                (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted));
+                (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted, role));
     }
 
     static <T extends QueuePair> T create(
@@ -168,7 +175,7 @@ final class QueuePairCreation {
         return context.wrap(nativeAddress, ownership, qp -> {
             domain.checkOpen();
             QueuePairOptions options = QueuePairOptions.xrcReceive(domain);
-            return new QueuePair(context, null, options, qp, options.sizes());
+            return new QueuePair(context, null, options, qp, options.sizes(), null);
         });
     }
 
@@ -195,7 +202,7 @@ final class QueuePairCreation {
                         xrcDomain.checkOpen();
                         return context.provider().openQueuePair(attributes.address());
                     },
-                    qp -> new QueuePair(context, null, options, qp, options.sizes()));
+                    qp -> new QueuePair(context, null, options, qp, options.sizes(), null));
         }
     }
 }

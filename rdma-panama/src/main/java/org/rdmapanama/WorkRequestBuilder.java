@@ -7,12 +7,14 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.FlushLevel;
 import org.rdmapanama.memory.FlushType;
@@ -60,6 +62,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
     private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
     private static final int MAX_SHORT = 0xffff;
+    private static final int MAX_NUMBER = 0xff_ffff;
     private static final int SEND = SendOperation.SEND.code();
     private static final int RDMA_READ = SendOperation.RDMA_READ.code();
     private static final int RDMA_WRITE = SendOperation.RDMA_WRITE.code();
@@ -102,6 +105,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
 
     private final boolean addressed;
     private final boolean mustBeAddressed;
+
+    /** Names the target of a send of the dynamically connected transport; null in other queue pairs. */
+    private final DcRole.TargetSetter targets;
+
     private final boolean xrc;
 
     /** Whether a work request may have a destination. */
@@ -137,6 +144,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private AddressHandle handle;
     private int remoteQueuePair;
     private int qkey;
+    private long accessKey;
     private boolean sharedReceiveQueueGiven;
     private int sharedReceiveQueue;
 
@@ -175,9 +183,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
         allowed = Codes.mask(queuePair.sendOperations(), SendOperation::code);
         QueuePairType type = queuePair.type();
         mustBeAddressed = queuePair.sendsDatagrams();
-        addressed = mustBeAddressed || type == QueuePairType.DRIVER;
+        targets = queuePair.role() instanceof DcRole.Initiator initiator
+                ? initiator.addressing().of(extended)
+                : null;
+        addressed = targets == null && (mustBeAddressed || type == QueuePairType.DRIVER);
         xrc = type == QueuePairType.XRC_SEND;
-        mayBeAddressed = addressed || xrc;
+        mayBeAddressed = addressed || xrc || targets != null;
         segments = queuePair.allocate(Math.max(1, sizes.maxSendSegments()) * SGE_SIZE, Long.BYTES);
         inline = queuePair.allocate(Math.max(1, sizes.maxInlineData()), Long.BYTES);
         buffers = queuePair.allocate(MAX_BUFFERS * BUFFER_SIZE, Long.BYTES);
@@ -710,15 +721,49 @@ public final class WorkRequestBuilder implements AutoCloseable {
     public WorkRequestBuilder to(AddressHandle target, int queuePairNumber, int remoteQkey) {
         checkBegun("to");
         if (!addressed) {
-            throw new IllegalArgumentException(queuePair + " does not send datagrams");
+            throw new IllegalArgumentException(
+                    queuePair + " does not send datagrams" + (targets == null ? "" : "; call toTarget instead of to"));
         }
+        address(target, queuePairNumber);
+        qkey = remoteQkey;
+        return this;
+    }
+
+    private void address(AddressHandle target, int number) {
         if (target.protectionDomain.root != queuePair.protectionDomain().root) {
             throw new IllegalArgumentException(target + " belongs to another protection domain than " + queuePair);
         }
         target.checkOpen();
         handle = target;
-        remoteQueuePair = queuePairNumber;
-        qkey = remoteQkey;
+        remoteQueuePair = number;
+    }
+
+    /**
+     * Sets the target of this work request, on an initiator of the dynamically connected transport, which each of its sends
+     * needs; see mlx5dv_wr_post(3). Only the modules of drivers create initiators: rdma-mlx5 does.
+     *
+     * @param target the address of the target's device
+     * @param targetNumber the number of the target, 24 bits
+     * @param targetKey the access key of the target
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range, when the handle belongs to another protection
+     *     domain, or when this queue pair is no initiator
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, or the handle is
+     *     closed
+     * @throws NullPointerException when the handle is null
+     */
+    public WorkRequestBuilder toTarget(AddressHandle target, int targetNumber, long targetKey) {
+        checkBegun("toTarget");
+        Objects.requireNonNull(target, "target");
+        if (targets == null) {
+            throw new IllegalArgumentException(
+                    queuePair + " is not an initiator of the dynamically connected transport, and has no targets");
+        }
+        if (targetNumber < 0 || targetNumber > MAX_NUMBER) {
+            throw new IllegalArgumentException("targetNumber must be between 0 and 0xffffff: " + targetNumber);
+        }
+        address(target, targetNumber);
+        accessKey = targetKey;
         return this;
     }
 
@@ -962,7 +1007,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
             verbs.identify(extended, operationId, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
             emitOperation();
             if (handle != null) {
-                verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);
+                emitDestination();
             }
             if (sharedReceiveQueueGiven) {
                 verbs.wrSetXrcSrqn(extended, sharedReceiveQueue);
@@ -977,9 +1022,20 @@ public final class WorkRequestBuilder implements AutoCloseable {
         }
     }
 
+    private void emitDestination() {
+        if (targets == null) {
+            verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);
+        } else {
+            targets.set(handle.address, remoteQueuePair, accessKey);
+        }
+    }
+
     private void checkWhole() {
         if (mustBeAddressed && handle == null) {
             throw new IllegalStateException("a datagram needs a destination; call to(...)");
+        }
+        if (targets != null && handle == null && (operation & LOCAL) == 0) {
+            throw new IllegalStateException(SendOperation.of(operation) + " needs a target; call toTarget(...)");
         }
         if (xrc && !sharedReceiveQueueGiven && (operation & LOCAL) == 0) {
             throw new IllegalStateException(SendOperation.of(operation)

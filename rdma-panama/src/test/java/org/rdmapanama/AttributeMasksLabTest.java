@@ -110,7 +110,8 @@ class AttributeMasksLabTest {
         /** Whether the library would pass on what was given to {@link #modify} last. */
         boolean isAllowed(QueuePairState from, Set<QueuePairAttribute> given) {
             try {
-                QueuePairTransitions.check(queuePair, type, from, QueuePairAttributes.ofNative(struct, mask(given)));
+                QueuePairTransitions.check(
+                        queuePair, type, null, from, QueuePairAttributes.ofNative(struct, mask(given)));
                 return true;
             } catch (IllegalArgumentException refused) {
                 return false;

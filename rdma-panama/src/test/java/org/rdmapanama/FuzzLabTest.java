@@ -59,6 +59,7 @@ class FuzzLabTest {
             "WorkRequestBuilder.atomicWrite(long, int, long)",
             "WorkRequestBuilder.atomicWrite(RemoteMemory, long)",
             "WorkRequestBuilder.toSharedReceiveQueue(int)",
+            "WorkRequestBuilder.toTarget(AddressHandle, int, long)",
             // The work queue of this test is none of a driver.
             "WorkQueue.postReceive(ReceiveWorkRequest)",
             "WorkQueue.tryPostReceive(ReceiveWorkRequest)",

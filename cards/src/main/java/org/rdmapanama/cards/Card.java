@@ -101,7 +101,12 @@ interface Card {
     /** Creates a completion queue for a soft0 queue that was created with room for {@code entries}. */
     CardCompletionQueue createCompletionQueue(DeviceFile file, CompletionQueueRequest request);
 
-    CardQueuePair createQueuePair(DeviceFile file, QueuePairRequest request);
+    /**
+     * Creates a queue pair.
+     *
+     * @throws CommandException if the card does not have such queue pairs
+     */
+    CardQueuePair createQueuePair(DeviceFile file, QueuePairRequest request) throws CommandException;
 
     CardSharedReceiveQueue createSharedReceiveQueue(DeviceFile file, SharedReceiveQueueRequest request);
 

@@ -39,8 +39,24 @@ interface CardQueuePair {
     /** Returns the number of the queue pair. */
     int number();
 
+    /** Returns what number the provider is told when it creates the pair. */
+    default int numberWhenCreated() {
+        return number();
+    }
+
     /** Returns by which index the provider finds the pair for a completion. */
     int userIndex();
+
+    /**
+     * Returns which attributes of a MODIFY_QP the soft0 queue pair gets.
+     *
+     * @param attributes a struct ibv_qp_attr
+     * @param mask which of them count; those that soft0 does not have are left out
+     * @throws CommandException if the card refuses them
+     */
+    default int softMask(MemorySegment attributes, int mask) throws CommandException {
+        return mask;
+    }
 
     /**
      * The pair was modified. In the state RESET its rings begin anew.
@@ -49,4 +65,18 @@ interface CardQueuePair {
      * @param mask which of them count
      */
     void modified(MemorySegment attributes, int mask);
+
+    /** Writes the driver's part of the answer to an extended MODIFY_QP. */
+    default void describeModified(long out) {}
+
+    /**
+     * A request is complete that was posted to soft0 for this pair.
+     *
+     * @param id what a {@link WorkId} has put together
+     * @param status of enum ibv_wc_status
+     * @return whether the provider shall be told
+     */
+    default boolean completed(long id, int status) {
+        return true;
+    }
 }

@@ -65,6 +65,9 @@ final class DeviceFile {
 
     private final Map<Integer, CardQueuePair> pairsByNumber = new HashMap<>();
 
+    /** The addresses of soft0 queue pairs of which programs hear no events. */
+    private final Set<Long> hidden = new HashSet<>();
+
     private boolean closed;
 
     /**
@@ -204,7 +207,12 @@ final class DeviceFile {
                         parts.driverIn,
                         Uverbs.CREATE_QP_OUT.at(parts.out),
                         parts.driverOut);
-            case Uverbs.MODIFY_QP -> modify(Uverbs.MODIFY_QP_IN.at(parts.in));
+            case Uverbs.MODIFY_QP -> {
+                CardQueuePair pair = modify(Uverbs.MODIFY_QP_IN.at(parts.in));
+                if (parts.driverOutBytes > 0) {
+                    pair.describeModified(parts.driverOut);
+                }
+            }
             default -> throw new CommandException(Errno.EOPNOTSUPP);
         }
     }
@@ -307,8 +315,23 @@ final class DeviceFile {
         int type = Memory.getInt(event + ibv_async_event.event_type$offset());
         long object = Memory.getLong(event + ibv_async_event.element$offset());
         soft.ackAsyncEvent(event);
+        if (hidden.contains(object)) {
+            return true;
+        }
         asyncEvents.asynchronous(type, userHandles.getOrDefault(object, object));
         return true;
+    }
+
+    /** Has the completions of a soft0 queue pair that no program knows count as those of another one. */
+    void hide(long softPair, int number, CardQueuePair owner) {
+        hidden.add(softPair);
+        pairsByNumber.put(number, owner);
+    }
+
+    /** Forgets a soft0 queue pair that no program knows, and its completions. */
+    void reveal(long softPair, int number) {
+        hidden.remove(softPair);
+        pairsByNumber.remove(number);
     }
 
     /** Moves a soft0 queue pair to the error state. */
@@ -536,24 +559,30 @@ final class DeviceFile {
         ibv_qp_cap.max_inline_data(cap, in.getInt("max_inline_data"));
         long pair = check(soft.createQueuePair(domain, init.address()));
         int number = ibv_qp.qp_num(Native.struct(pair, ibv_qp.layout()));
-        CardQueuePair queuePair = card.createQueuePair(
-                this,
-                new QueuePairRequest(
-                        pair,
-                        number,
-                        type,
-                        domain,
-                        sends,
-                        in.getInt("max_recv_wr"),
-                        completionQueues.get(in.get("send_cq_handle")),
-                        completionQueues.get(in.get("recv_cq_handle")),
-                        shared,
-                        driverIn,
-                        driverOut));
+        CardQueuePair queuePair;
+        try {
+            queuePair = card.createQueuePair(
+                    this,
+                    new QueuePairRequest(
+                            pair,
+                            number,
+                            type,
+                            domain,
+                            sends,
+                            in.getInt("max_recv_wr"),
+                            completionQueues.get(in.get("send_cq_handle")),
+                            completionQueues.get(in.get("recv_cq_handle")),
+                            shared,
+                            driverIn,
+                            driverOut));
+        } catch (CommandException ex) {
+            soft.destroyQueuePair(pair);
+            throw ex;
+        }
         userHandles.put(pair, in.get("user_handle"));
         pairsByNumber.put(queuePair.number(), queuePair);
         out.set("qp_handle", pairs.add(queuePair))
-                .set("qpn", queuePair.number())
+                .set("qpn", queuePair.numberWhenCreated())
                 .set("max_send_wr", sends)
                 .set("max_recv_wr", in.get("max_recv_wr"))
                 .set("max_send_sge", in.get("max_send_sge"))
@@ -569,7 +598,7 @@ final class DeviceFile {
         return pairs.get(request.get("qp_handle")).softPair();
     }
 
-    private void modify(View in) throws CommandException {
+    private CardQueuePair modify(View in) throws CommandException {
         CardQueuePair pair = pairs.get(in.get("qp_handle"));
         // What the program posted before belongs to the state before.
         pair.noteSends();
@@ -578,8 +607,10 @@ final class DeviceFile {
         MemorySegment attributes = Native.struct(scratch.address(), ibv_qp_attr.layout());
         QueuePairTranslation.read(in, attributes);
         int mask = in.getInt("attr_mask");
-        check(soft.modifyQueuePair(pair.softPair(), attributes.address(), card.softMask(mask)));
+        int softMask = pair.softMask(attributes, card.softMask(mask));
+        check(soft.modifyQueuePair(pair.softPair(), attributes.address(), softMask));
         pair.modified(attributes, mask);
+        return pair;
     }
 
     private void query(View in) throws CommandException {

@@ -91,9 +91,7 @@ abstract class ForwardingCompletionQueue implements CardCompletionQueue {
     public final boolean work() {
         int count = file.soft().pollCompletionQueue(softQueue, Math.max(1, limit()), completions.address());
         for (int i = 0; i < count; i++) {
-            if (hasRoom()) {
-                forward(completions.address() + i * ibv_wc.sizeof());
-            }
+            forward(completions.address() + i * ibv_wc.sizeof());
         }
         if (file.takeSolicited(softQueue)) {
             solicited = produced;
@@ -104,8 +102,10 @@ abstract class ForwardingCompletionQueue implements CardCompletionQueue {
 
     private void forward(long completion) {
         CardQueuePair owner = file.pair(Memory.getInt(completion + ibv_wc.qp_num$offset()));
+        long id = Memory.getLong(completion + ibv_wc.wr_id$offset());
+        int status = Memory.getInt(completion + ibv_wc.status$offset());
         // If it was destroyed, then with all of its completions.
-        if (owner != null) {
+        if (owner != null && owner.completed(id, status) && hasRoom()) {
             write(owner, completion);
         }
     }

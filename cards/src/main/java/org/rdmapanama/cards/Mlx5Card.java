@@ -1,8 +1,13 @@
 package org.rdmapanama.cards;
 
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import org.rdmapanama.cards.Layout.View;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
@@ -13,7 +18,7 @@ final class Mlx5Card implements Card {
     private static final int PAGE = 4096;
     private static final int REGISTER_BYTES = 512;
     private static final int MAX_WORK = 1 << 14;
-    private static final int DESCRIPTOR_BYTES = 512;
+    static final int DESCRIPTOR_BYTES = 512;
     private static final int COMMAND_SHIFT = 8;
 
     /** The most pages of registers that a program may have. */
@@ -35,13 +40,32 @@ final class Mlx5Card implements Card {
     private static final int SUPPORTS_CREATE_AH = 2;
     private static final int INLINE_MODE_NONE = 1;
 
-    private static final Layout CONTEXT = Layout.of("""
+    /** Entries of completion queues can be padded to 128 bytes. */
+    private static final int PADS_COMPLETIONS = 1 << 1;
+
+    static final Layout CONTEXT = Layout.of("""
             qp_tab_size:4 bf_reg_size:4 tot_bfregs:4 cache_line_size:4 max_sq_desc_sz:2 max_rq_desc_sz:2
             max_send_wqebb:4 max_recv_wr:4 max_srq_recv_wr:4 num_ports:2 flow_action_flags:2 comp_mask:4
             response_length:4 cqe_version:1 cmds_supp_uhw:1 eth_min_inline:1 clock_info_versions:1
             hca_core_clock_offset:8 log_uar_size:4 num_uars_per_page:4 num_dyn_bfregs:4 dump_fill_mkey:4""");
-    private static final Layout ADDRESS_HANDLE = Layout.of("response_length:4 dmac:6 reserved:6");
+    static final Layout DEVICE = Layout.of("""
+            comp_mask:4 response_length:4 tso_caps:8 rss_caps:16 cqe_comp_caps:8 packet_pacing_caps:16
+            mlx5_ib_support_multi_pkt_send_wqes:4 flags:4 sw_parsing_caps:8 striding_rq_caps:24 tunnel_offloads_caps:4
+            dci_streams_caps:2 reserved:2""");
+    /** The answer to MODIFY_QP. */
+    static final Layout MODIFIED = Layout.of("response_length:4 dctn:4 ece_options:4 reserved:4");
+
+    static final Layout ADDRESS_HANDLE = Layout.of("response_length:4 dmac:6 reserved:6");
     private static final byte[] MAC = {2, 5, 0x5e, 0, 0, 0x11};
+
+    // Flags of CREATE_QP.
+    private static final int DC_TARGET = 1 << 4;
+    private static final int DC_INITIATOR = 1 << 5;
+
+    private final Lock lock = new ReentrantLock();
+
+    /** Those that initiators reach. */
+    private final Map<Integer, Mlx5DcTarget> targets = new HashMap<>();
 
     /** The numbers of the pages of registers that are allocated, from 1 on. */
     private final BitSet registerPages = new BitSet();
@@ -83,7 +107,7 @@ final class Mlx5Card implements Card {
 
     @Override
     public void describeDevice(long out, int length) {
-        Memory.putInt(out + Integer.BYTES, length);
+        DEVICE.at(out).set("response_length", Math.min(length, DEVICE.size())).set("flags", PADS_COMPLETIONS);
     }
 
     @Override
@@ -140,9 +164,46 @@ final class Mlx5Card implements Card {
         return new Mlx5CompletionQueue(file, request);
     }
 
+    /** One lock for all files, because initiators reach the targets of others. */
     @Override
-    public CardQueuePair createQueuePair(DeviceFile file, QueuePairRequest request) {
-        return new Mlx5QueuePair(file, request);
+    public Lock lock() {
+        return lock;
+    }
+
+    @Override
+    public int softType(int type) {
+        // An initiator or a target. It goes through states of the same names, with fewer attributes.
+        return type == rdma_h.IBV_QPT_DRIVER() ? rdma_h.IBV_QPT_UD() : type;
+    }
+
+    @Override
+    public CardQueuePair createQueuePair(DeviceFile file, QueuePairRequest request) throws CommandException {
+        View in = Mlx5QueuePair.REQUEST.at(request.in());
+        int kind = in.getInt("flags") & (DC_TARGET | DC_INITIATOR);
+        if (request.type() != rdma_h.IBV_QPT_DRIVER()) {
+            return new Mlx5QueuePair(file, request, null);
+        }
+        boolean possible = kind == DC_TARGET
+                ? request.shared() != null
+                : kind == DC_INITIATOR && request.shared() == null && in.getInt("rq_wqe_count") == 0;
+        if (!possible) {
+            throw new CommandException(Errno.EINVAL);
+        }
+        return kind == DC_TARGET ? new Mlx5DcTarget(this, file, request) : new Mlx5QueuePair(file, request, this);
+    }
+
+    /** Returns the target that has a number, or null. */
+    Mlx5DcTarget target(int number) {
+        return targets.get(number);
+    }
+
+    /** Has initiators find a target. */
+    void publish(Mlx5DcTarget target) {
+        targets.put(target.number(), target);
+    }
+
+    void forget(Mlx5DcTarget target) {
+        targets.remove(target.number(), target);
     }
 
     @Override

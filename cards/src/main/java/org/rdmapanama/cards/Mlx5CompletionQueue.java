@@ -11,10 +11,10 @@ import org.rdmapanama.soft.memory.Memory;
  * time around. Layouts: {@code struct mlx5_cqe64} and {@code mlx5_err_cqe} of {@code infiniband/mlx5dv.h}.
  */
 final class Mlx5CompletionQueue extends ForwardingCompletionQueue {
-    private static final Layout REQUEST = Layout.of(
+    static final Layout REQUEST = Layout.of(
             "buf_addr:8 db_addr:8 cqe_size:4 cqe_comp_en:1 cqe_comp_res_format:1 flags:2 uar_page_index:2 reserved0:2"
                     + " reserved1:4");
-    private static final Layout RESIZE = Layout.of("buf_addr:8 cqe_size:2 reserved0:2 reserved1:4");
+    static final Layout RESIZE = Layout.of("buf_addr:8 cqe_size:2 reserved0:2 reserved1:4");
 
     // Of an entry.
     private static final int ENTRY = 64;

@@ -1,5 +1,6 @@
 package org.rdmapanama.cards;
 
+import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 import org.rdmapanama.cards.Layout.View;
@@ -11,9 +12,9 @@ import org.rdmapanama.soft.memory.Memory;
  * infiniband/mlx5dv.h}.
  */
 final class Mlx5QueuePair extends PostingQueuePair {
-    private static final Layout REQUEST = Layout.of("""
+    static final Layout REQUEST = Layout.of("""
             buf_addr:8 db_addr:8 sq_wqe_count:4 rq_wqe_count:4 rq_wqe_shift:4 flags:4 uidx:4 bfreg_index:4
-            sq_buf_addr:8 ece_options:4 dci_log_num_concurrent:1 dci_log_num_errored:1 reserved:2""");
+            sq_buf_addr:8 ece_options:4 dci_streams:2 reserved:2""");
 
     /** A unit of the send queue's ring. */
     private static final int UNIT = 64;
@@ -53,10 +54,18 @@ final class Mlx5QueuePair extends PostingQueuePair {
     private final long record;
     private final int userIndex;
 
+    /** Null if this is of another type. */
+    private final Mlx5DcInitiator initiator;
+
     /** Addresses that datagrams went to, by GID and index of the source. */
     private final Map<String, Long> addresses = new HashMap<>();
 
-    Mlx5QueuePair(DeviceFile file, Card.QueuePairRequest request) {
+    /**
+     * Creates a queue pair.
+     *
+     * @param card that of an initiator of the dynamically connected transport; null for others
+     */
+    Mlx5QueuePair(DeviceFile file, Card.QueuePairRequest request, Mlx5Card card) {
         super(file, request);
         View in = REQUEST.at(request.in());
         receives = in.getInt("rq_wqe_count");
@@ -66,6 +75,7 @@ final class Mlx5QueuePair extends PostingQueuePair {
         sendUnits = in.getInt("sq_wqe_count");
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
+        initiator = card == null ? null : new Mlx5DcInitiator(card, file, this, request);
         // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
     }
@@ -73,6 +83,36 @@ final class Mlx5QueuePair extends PostingQueuePair {
     @Override
     public int userIndex() {
         return userIndex;
+    }
+
+    @Override
+    public int softMask(MemorySegment attributes, int mask) throws CommandException {
+        return initiator == null ? mask : initiator.softMask(attributes, mask);
+    }
+
+    @Override
+    public boolean completed(long id, int status) {
+        boolean success = status == rdma_h.IBV_WC_SUCCESS();
+        if (initiator != null) {
+            initiator.completed(success);
+        }
+        return !success || !WorkId.isSilent(id);
+    }
+
+    @Override
+    public void modified(MemorySegment attributes, int mask) {
+        if (initiator != null) {
+            initiator.modified(attributes, mask);
+        }
+        super.modified(attributes, mask);
+    }
+
+    @Override
+    void fail() {
+        super.fail();
+        if (initiator != null) {
+            initiator.fail();
+        }
     }
 
     @Override
@@ -121,6 +161,9 @@ final class Mlx5QueuePair extends PostingQueuePair {
 
     @Override
     public void close() {
+        if (initiator != null) {
+            initiator.close();
+        }
         addresses.values().forEach(file.soft()::destroyAddressHandle);
         super.close();
     }
@@ -138,7 +181,23 @@ final class Mlx5QueuePair extends PostingQueuePair {
         int flags = Memory.getByte(control + 11) & 0xff;
         post.flags((flags & COMPLETION) != 0, (flags & SOLICITED) != 0, (flags & FENCE) != 0);
         int next = 1;
-        if (request.type() == rdma_h.IBV_QPT_UD()) {
+        long pair = request.softPair();
+        if (initiator != null) {
+            if (opcode == UPDATE_REGION) {
+                // This card has no memory windows for such queue pairs.
+                failSend(rdma_h.IBV_WC_LOC_QP_OP_ERR());
+                return true;
+            }
+            pair = connected(counter);
+            if (pair <= 0) {
+                if (pair < 0) {
+                    failSend((int) -pair);
+                }
+                return pair < 0;
+            }
+            post.completeAlways((flags & COMPLETION) != 0);
+            next += 3;
+        } else if (request.type() == rdma_h.IBV_QPT_UD()) {
             addressed(counter, next);
             next += 3;
         }
@@ -175,7 +234,19 @@ final class Mlx5QueuePair extends PostingQueuePair {
                         + " of a work request is not one that this card knows");
         }
         data(counter, next, segments);
-        return finish(post.send(request.softPair()));
+        int result = post.send(pair);
+        if (initiator != null && result == 0) {
+            initiator.posted();
+        }
+        return finish(result);
+    }
+
+    /** Returns what {@link Mlx5DcInitiator#pairFor} says to the target that a work request names. */
+    private long connected(int counter) {
+        long vector = segment(counter, 1);
+        int number = Memory.getNetInt(vector + 8) & 0xff_ffff;
+        int sourceIndex = Memory.getNetInt(segment(counter, 2) + 12) >>> 20 & 0xff;
+        return initiator.pairFor(number, Memory.getNetLong(vector), segment(counter, 3), sourceIndex);
     }
 
     /** Binds or invalidates a memory window, by what changes a memory key. Returns false if soft0 has no room. */

@@ -8,7 +8,7 @@ import org.rdmapanama.soft.memory.Memory;
  * as the doorbell record counts.
  */
 final class Mlx5SharedReceiveQueue implements CardSharedReceiveQueue {
-    private static final Layout REQUEST = Layout.of("buf_addr:8 db_addr:8 flags:4 reserved0:4 uidx:4 reserved1:4");
+    static final Layout REQUEST = Layout.of("buf_addr:8 db_addr:8 flags:4 reserved0:4 uidx:4 reserved1:4");
     private static final int SEGMENT = 16;
     private static final int SMALLEST_ENTRY = 32;
     private static final int NO_KEY = 0x100;

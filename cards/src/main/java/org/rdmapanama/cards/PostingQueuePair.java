@@ -172,13 +172,24 @@ abstract class PostingQueuePair implements CardQueuePair {
         return postSend(executed);
     }
 
+    /** Moves the pair to the state ERR. */
+    void fail() {
+        file.fail(request.softPair());
+    }
+
     /** Fails the send that was begun, and the pair with it. */
     final void failSend(InjectedError error) {
         fail(request.sendCompletions(), error);
     }
 
+    /** Fails the send that was begun with a status of enum ibv_wc_status, and the pair with it. */
+    final void failSend(int status) {
+        fail();
+        request.sendCompletions().fail(this, post.id(), status);
+    }
+
     private void fail(CardCompletionQueue completions, InjectedError error) {
-        file.fail(request.softPair());
+        fail();
         ((ForwardingCompletionQueue) completions).fail(this, post.id(), error);
     }
 
@@ -189,8 +200,7 @@ abstract class PostingQueuePair implements CardQueuePair {
         }
         if (result != 0) {
             // A driver accepts what its hardware fails.
-            file.fail(request.softPair());
-            request.sendCompletions().fail(this, post.id(), rdma_h.IBV_WC_LOC_QP_OP_ERR());
+            failSend(rdma_h.IBV_WC_LOC_QP_OP_ERR());
         }
         return true;
     }

@@ -66,6 +66,12 @@ final class SoftPost {
         Memory.zero(send, ibv_send_wr.sizeof());
     }
 
+    /** Has soft0 complete the request, whether or not it is signaled. */
+    void completeAlways(boolean signaled) {
+        flags |= rdma_h.IBV_SEND_SIGNALED();
+        id = signaled ? id : WorkId.silent(id);
+    }
+
     void flags(boolean signaled, boolean solicited, boolean fence) {
         flags = (signaled ? rdma_h.IBV_SEND_SIGNALED() : 0)
                 | (solicited ? rdma_h.IBV_SEND_SOLICITED() : 0)

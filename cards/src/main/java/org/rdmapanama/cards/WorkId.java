@@ -7,6 +7,7 @@ package org.rdmapanama.cards;
 final class WorkId {
     private static final int OPCODE_SHIFT = 16;
     private static final long RECEIVE = 1L << 63;
+    private static final long SILENT = 1L << 32;
 
     private WorkId() {}
 
@@ -16,6 +17,15 @@ final class WorkId {
 
     static long receive(int counter) {
         return RECEIVE | send(0, counter);
+    }
+
+    /** Returns the identifier for a request that completes for the card only, unless it fails. */
+    static long silent(long id) {
+        return id | SILENT;
+    }
+
+    static boolean isSilent(long id) {
+        return (id & SILENT) != 0;
     }
 
     static boolean isReceive(long id) {

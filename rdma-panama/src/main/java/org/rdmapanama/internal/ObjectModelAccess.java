@@ -18,6 +18,7 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.device.DeviceAttributes;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -70,6 +71,17 @@ public abstract class ObjectModelAccess {
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
     public abstract ExtendedQueuePair createExtendedQueuePair(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract ExtendedQueuePair createDcInitiator(
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            DriverFunction function,
+            DcRole.Initiator role);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract QueuePair createDcTarget(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function);
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */

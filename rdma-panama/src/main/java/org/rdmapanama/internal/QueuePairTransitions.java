@@ -27,6 +27,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -57,6 +58,9 @@ public final class QueuePairTransitions {
         TABLES.put(QueuePairType.UD, datagram());
         TABLES.put(QueuePairType.RAW_PACKET, raw());
     }
+
+    private static final Map<Transition, Attributes> DC_INITIATOR = dcInitiator();
+    private static final Map<Transition, Attributes> DC_TARGET = dcTarget();
 
     private QueuePairTransitions() {}
 
@@ -135,6 +139,29 @@ public final class QueuePairTransitions {
         return table.transitions;
     }
 
+    /** As the kernel's driver mlx5_ib has it. */
+    private static Map<Transition, Attributes> dcInitiator() {
+        Table table = new Table();
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT), set());
+        table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PKEY_INDEX, PORT));
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(PATH_MTU), set(PKEY_INDEX, AV));
+        table.add(
+                QueuePairState.RTR,
+                QueuePairState.RTS,
+                set(TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC, SQ_PSN),
+                set(MIN_RNR_TIMER));
+        table.add(QueuePairState.RTS, QueuePairState.RTS, set(), set(MIN_RNR_TIMER));
+        return table.transitions;
+    }
+
+    /** As the kernel's driver mlx5_ib has it: there is no way back. */
+    private static Map<Transition, Attributes> dcTarget() {
+        Table table = new Table();
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT, ACCESS_FLAGS), set());
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(AV, PATH_MTU, MIN_RNR_TIMER), set());
+        return table.transitions;
+    }
+
     /** Collects the rows of one type. */
     private static final class Table {
         final Map<Transition, Attributes> transitions = new HashMap<>();
@@ -154,16 +181,25 @@ public final class QueuePairTransitions {
         return set;
     }
 
+    private static Map<Transition, Attributes> table(QueuePairType type, DcRole role) {
+        return switch (role) {
+            case null -> TABLES.get(type);
+            case DcRole.Initiator initiator -> DC_INITIATOR;
+            case DcRole.Target target -> DC_TARGET;
+        };
+    }
+
     /**
      * Checks the given attributes against those that a transition requires and allows. Types that are not in the tables
      * are left to the driver.
      *
+     * @param role of the dynamically connected transport; null for others
      * @throws IllegalArgumentException when there is no such transition, an attribute is missing, or one is given that
      *     does not belong there
      */
     public static void check(
-            Object queuePair, QueuePairType type, QueuePairState current, QueuePairAttributes attributes) {
-        Map<Transition, Attributes> table = TABLES.get(type);
+            Object queuePair, QueuePairType type, DcRole role, QueuePairState current, QueuePairAttributes attributes) {
+        Map<Transition, Attributes> table = table(type, role);
         if (table == null) {
             return;
         }

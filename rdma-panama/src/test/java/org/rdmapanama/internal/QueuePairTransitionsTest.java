@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.Mtu;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.queue.PathMigrationState;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -77,7 +78,44 @@ class QueuePairTransitionsTest {
     private static void check(Row row, Collection<QueuePairAttribute> given) {
         QueuePairAttributes attributes = new QueuePairAttributes().state(row.to());
         given.forEach(attribute -> give(attributes, attribute));
-        QueuePairTransitions.check("queue pair", row.type(), row.from(), attributes);
+        QueuePairTransitions.check("queue pair", row.type(), null, row.from(), attributes);
+    }
+
+    private static String refused(
+            DcRole role, QueuePairState from, QueuePairState to, QueuePairAttribute... attributes) {
+        QueuePairAttributes wanted = new QueuePairAttributes().state(to);
+        List.of(attributes).forEach(attribute -> give(wanted, attribute));
+        return assertThrows(
+                        IllegalArgumentException.class,
+                        () -> QueuePairTransitions.check("it", QueuePairType.DRIVER, role, from, wanted))
+                .getMessage();
+    }
+
+    /** The tables of the kernel's driver for the dynamically connected transport. */
+    @Test
+    void shouldKnowWhatTheDynamicallyConnectedTransportNeeds() {
+        DcRole initiator = new DcRole.Initiator(extended -> null);
+        DcRole target = new DcRole.Target();
+        assertEquals("it also needs [PKEY_INDEX, PORT] to move from RESET to INIT", refused(initiator, RESET, INIT));
+        assertEquals("it also needs [PATH_MTU] to move from INIT to RTR", refused(initiator, INIT, RTR));
+        assertEquals(
+                "it also needs [TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC, SQ_PSN] to move from RTR to RTS",
+                refused(initiator, RTR, RTS));
+        assertEquals(
+                "it does not take [ACCESS_FLAGS] when it moves from RESET to INIT",
+                refused(
+                        initiator,
+                        RESET,
+                        INIT,
+                        QueuePairAttribute.PKEY_INDEX,
+                        QueuePairAttribute.PORT,
+                        QueuePairAttribute.ACCESS_FLAGS));
+        assertEquals(
+                "it also needs [ACCESS_FLAGS] to move from RESET to INIT",
+                refused(target, RESET, INIT, QueuePairAttribute.PKEY_INDEX, QueuePairAttribute.PORT));
+        assertEquals(
+                "it also needs [AV, PATH_MTU, MIN_RNR_TIMER] to move from INIT to RTR", refused(target, INIT, RTR));
+        assertTrue(refused(target, RTR, RTS).startsWith("it is in state RTR and cannot move to RTS"));
     }
 
     private static void give(QueuePairAttributes attributes, QueuePairAttribute attribute) {
@@ -241,11 +279,11 @@ class QueuePairTransitionsTest {
     void shouldGoByTheStateThatTheCallerKnows() {
         // After an error in a send the driver still says RTS, and the caller knows better.
         QueuePairAttributes attributes = new QueuePairAttributes().state(RTS).currentState(SQE);
-        QueuePairTransitions.check("queue pair", QueuePairType.UD, RTS, attributes);
+        QueuePairTransitions.check("queue pair", QueuePairType.UD, null, RTS, attributes);
         QueuePairAttributes wrong = new QueuePairAttributes().state(RTS).currentState(RESET);
         assertThrows(
                 IllegalArgumentException.class,
-                () -> QueuePairTransitions.check("queue pair", QueuePairType.UD, RTS, wrong));
+                () -> QueuePairTransitions.check("queue pair", QueuePairType.UD, null, RTS, wrong));
     }
 
     @Test

@@ -1,31 +1,19 @@
 package org.rdmapanama.mlx5.direct;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.util.function.UnaryOperator;
-import org.rdmapanama.ffm.NativeLibrary;
-import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.mlx5.mlx5dv_devx_uar;
 import org.rdmapanama.ffm.mlx5.mlx5dv_h;
 import org.rdmapanama.ffm.mlx5.mlx5dv_obj;
 import org.rdmapanama.ffm.mlx5.mlx5dv_qp_init_attr;
+import org.rdmapanama.mlx5.internal.Libmlx5;
 
 /** The functions of libmlx5 that the direct path needs: to make queues, never to use them. */
 final class Mlx5dv {
-    private static final MethodHandle INIT_OBJ =
-            NativeLibrary.MLX5.downcall("mlx5dv_init_obj", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle CREATE_QP = NativeLibrary.MLX5.downcall(
-            "mlx5dv_create_qp", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG), Errno.CAPTURE);
-
-    private static final MethodHandle ALLOC_UAR =
-            NativeLibrary.MLX5.downcall("mlx5dv_devx_alloc_uar", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT));
-
     private Mlx5dv() {}
 
     /**
@@ -48,12 +36,7 @@ final class Mlx5dv {
     }
 
     private static void initObject(long all, long kind) {
-        int result;
-        try {
-            result = (int) INIT_OBJ.invokeExact(all, kind);
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
-        }
+        int result = Libmlx5.initObj(all, kind);
         if (result != 0) {
             throw new IllegalStateException("mlx5dv_init_obj failed with errno " + Math.abs(result));
         }
@@ -69,11 +52,7 @@ final class Mlx5dv {
             MemorySegment special = arena.allocate(mlx5dv_qp_init_attr.layout());
             mlx5dv_qp_init_attr.comp_mask(special, mlx5dv_h.MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS());
             mlx5dv_qp_init_attr.create_flags(special, mlx5dv_h.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE());
-            MemorySegment errno = Errno.allocate(arena);
-            long queuePair = (long) CREATE_QP.invokeExact(errno, context, attributes, special.address());
-            return queuePair == 0 ? -Errno.captured(errno) : queuePair;
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
+            return Libmlx5.createQp(context, attributes, special.address());
         }
     }
 
@@ -84,12 +63,7 @@ final class Mlx5dv {
      * @return the address of its register, or 0 if there is none
      */
     static long uncachedRegister(long context) {
-        long found;
-        try {
-            found = (long) ALLOC_UAR.invokeExact(context, mlx5dv_h.MLX5DV_UAR_ALLOC_TYPE_NC());
-        } catch (Throwable e) {
-            throw Errno.rethrow(e);
-        }
+        long found = Libmlx5.devxAllocUar(context, mlx5dv_h.MLX5DV_UAR_ALLOC_TYPE_NC());
         return found == 0
                 ? 0
                 : mlx5dv_devx_uar

@@ -37,6 +37,31 @@ public final class DriverObjects {
     }
 
     /**
+     * Creates an initiator of the dynamically connected transport as {@link ProtectionDomain#createExtendedQueuePair} does,
+     * with the same exceptions.
+     *
+     * @param function takes a struct ibv_qp_init_attr_ex
+     */
+    public static ExtendedQueuePair createDcInitiator(
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            DriverFunction function,
+            DcRole.Initiator role) {
+        return ObjectModelAccess.get().createDcInitiator(protectionDomain, options, function, role);
+    }
+
+    /**
+     * Creates a target of the dynamically connected transport as {@link ProtectionDomain#createQueuePair} does, with the same
+     * exceptions.
+     *
+     * @param function takes a struct ibv_qp_init_attr_ex
+     */
+    public static QueuePair createDcTarget(
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
+        return ObjectModelAccess.get().createDcTarget(protectionDomain, options, function);
+    }
+
+    /**
      * Creates a completion queue as {@link Context#createCompletionQueue(CompletionQueueOptions)} does, with the same
      * exceptions.
      *

@@ -1,0 +1,173 @@
+package org.rdmapanama.cards;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import org.rdmapanama.ffm.verbs.ibv_gid_entry;
+import org.rdmapanama.ffm.verbs.ibv_qp_attr;
+import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.memory.Memory;
+
+/**
+ * The sending side of the dynamically connected transport: finds the target of a send among those of this card, and connects
+ * to it. As a real one it has one target at a time: before it turns to another, all sends must be complete.
+ *
+ * <p>What a real card tells a sender that names a wrong access key is not documented: here it is what a wrong remote key
+ * gives. Nobody answers a number that no target has.
+ */
+final class Mlx5DcInitiator {
+    /** What {@link #pairFor} returns while sends to another target are not complete. */
+    static final long WAIT = 0;
+
+    private static final int GIDS = 64;
+
+    private final Mlx5Card card;
+    private final DeviceFile file;
+    private final CardQueuePair owner;
+    private final Card.QueuePairRequest request;
+
+    /** What it was modified with, a struct ibv_qp_attr. */
+    private final Arena arena = Arena.ofShared();
+
+    private final MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
+    private final MemorySegment gids = arena.allocate(ibv_gid_entry.layout(), GIDS);
+    private final Map<Integer, DcConnection> connections = new HashMap<>();
+    private int state = rdma_h.IBV_QPS_RESET();
+
+    /** That of the sends which are not complete, or null. */
+    private DcConnection current;
+
+    private int outstanding;
+    private boolean failed;
+
+    Mlx5DcInitiator(Mlx5Card card, DeviceFile file, CardQueuePair owner, Card.QueuePairRequest request) {
+        this.card = card;
+        this.file = file;
+        this.owner = owner;
+        this.request = request;
+    }
+
+    int softMask(MemorySegment wanted, int mask) throws CommandException {
+        boolean moves = (mask & rdma_h.IBV_QP_STATE()) != 0;
+        DcTransitions.checkInitiator(state, moves ? ibv_qp_attr.qp_state(wanted) : state, mask);
+        return DcTransitions.softMask(mask);
+    }
+
+    void modified(MemorySegment wanted, int mask) {
+        if ((mask & rdma_h.IBV_QP_STATE()) != 0) {
+            state = ibv_qp_attr.qp_state(wanted);
+        }
+        if (state == rdma_h.IBV_QPS_RESET()) {
+            disconnect();
+            failed = false;
+        } else if (state == rdma_h.IBV_QPS_ERR()) {
+            fail();
+        }
+        if ((mask & rdma_h.IBV_QP_PATH_MTU()) != 0) {
+            ibv_qp_attr.path_mtu(attributes, ibv_qp_attr.path_mtu(wanted));
+        }
+        if ((mask & rdma_h.IBV_QP_TIMEOUT()) != 0) {
+            ibv_qp_attr.timeout(attributes, ibv_qp_attr.timeout(wanted));
+            ibv_qp_attr.retry_cnt(attributes, ibv_qp_attr.retry_cnt(wanted));
+            ibv_qp_attr.rnr_retry(attributes, ibv_qp_attr.rnr_retry(wanted));
+            ibv_qp_attr.max_rd_atomic(attributes, ibv_qp_attr.max_rd_atomic(wanted));
+        }
+    }
+
+    /** An error of one send fails all after it. */
+    void fail() {
+        failed = true;
+        state = rdma_h.IBV_QPS_ERR();
+        if (current != null) {
+            current.fail();
+        }
+    }
+
+    /**
+     * Finds the connection for a send.
+     *
+     * @param number the target's
+     * @param gid the address of the GID of the target's device
+     * @return the soft0 queue pair to post to; {@link #WAIT}; or, negated, the status with which the send fails
+     */
+    long pairFor(int number, long accessKey, long gid, int sourceIndex) {
+        Mlx5DcTarget target = card.target(number);
+        boolean other = current == null || !current.target().equals(target) || failed;
+        if (other && outstanding > 0) {
+            return WAIT;
+        }
+        if (failed) {
+            return -rdma_h.IBV_WC_WR_FLUSH_ERR();
+        }
+        long ownGid = ownGid(gid, sourceIndex);
+        if (target == null || ownGid == 0) {
+            return -rdma_h.IBV_WC_RETRY_EXC_ERR();
+        }
+        if (target.accessKey() != accessKey) {
+            return -rdma_h.IBV_WC_REM_ACCESS_ERR();
+        }
+        DcConnection known = connections.get(number);
+        if (known != null && !known.target().equals(target)) {
+            // The target was destroyed, and another one has its number.
+            known.close();
+            known = null;
+        }
+        if (known == null) {
+            known = DcConnection.open(
+                    file,
+                    owner,
+                    request,
+                    attributes,
+                    new DcConnection.Path(gid, sourceIndex),
+                    target,
+                    new DcConnection.Path(ownGid, target.sourceIndex()));
+            connections.put(number, known);
+        }
+        current = known;
+        return known.softPair();
+    }
+
+    /** Returns the address of the sender's GID; or 0 if it has none, or a GID to send to is not one of this card. */
+    private long ownGid(long gid, int sourceIndex) {
+        int count = file.soft().queryGidTable(gids.address(), GIDS);
+        long own = 0;
+        boolean known = false;
+        for (int i = 0; i < count; i++) {
+            MemorySegment entry = ibv_gid_entry.asSlice(gids, i);
+            long each = ibv_gid_entry.gid(entry).address();
+            if (ibv_gid_entry.gid_index(entry) == sourceIndex) {
+                own = each;
+            }
+            known |= Memory.getLong(each) == Memory.getLong(gid)
+                    && Memory.getLong(each + Long.BYTES) == Memory.getLong(gid + Long.BYTES);
+        }
+        return known ? own : 0;
+    }
+
+    /** A send was posted to the connection. */
+    void posted() {
+        outstanding++;
+    }
+
+    /** A send of the connection is complete. */
+    void completed(boolean success) {
+        outstanding--;
+        if (!success && !failed) {
+            fail();
+            file.fail(request.softPair());
+        }
+    }
+
+    private void disconnect() {
+        connections.values().forEach(DcConnection::close);
+        connections.clear();
+        current = null;
+        outstanding = 0;
+    }
+
+    void close() {
+        disconnect();
+        arena.close();
+    }
+}

@@ -1,0 +1,519 @@
+package org.rdmapanama.cards;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.CompletionQueueOptions;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ParentDomainOptions;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.SharedReceiveQueue;
+import org.rdmapanama.SharedReceiveQueueOptions;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkRequestBuilder;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.mlx5.Mlx5Device;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Side;
+
+/** The dynamically connected transport, through libmlx5 on a card in memory. */
+@Tag("card")
+class DcCardTest {
+    private static final int BYTES = 1 << 16;
+    private static final long KEY = 0xfedc_ba98_7654_3210L;
+
+    private VerbsArena arena;
+    private Context context;
+    private Mlx5Device mlx5;
+    private ProtectionDomain domain;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        context = Context.open(arena, "mlx5_0");
+        mlx5 = Mlx5Device.of(context);
+        domain = context.allocateProtectionDomain();
+    }
+
+    @AfterEach
+    void close() {
+        Bound bound = Bound.usual();
+        arena.close();
+        bound.check("closing took too long");
+    }
+
+    private CompletionQueue queue() {
+        return context.createCompletionQueue(new CompletionQueueOptions(255));
+    }
+
+    private QueuePairOptions targetOptions() {
+        return new QueuePairOptions(QueuePairType.DRIVER, queue())
+                .sharedReceiveQueue(domain.createSharedReceiveQueue(
+                        new SharedReceiveQueueOptions().maxWorkRequests(64).maxSegments(2)));
+    }
+
+    private QueuePair newTarget(long key) {
+        return mlx5.createDcTarget(domain, targetOptions(), key);
+    }
+
+    private Side target(long key) {
+        return activated(newTarget(key));
+    }
+
+    private QueuePairOptions initiatorOptions() {
+        return new QueuePairOptions(QueuePairType.DRIVER, queue())
+                .maxSendWorkRequests(32)
+                .maxSegments(2, 1)
+                .maxInlineData(64)
+                .sendOperations(
+                        SendOperation.SEND,
+                        SendOperation.SEND_WITH_IMM,
+                        SendOperation.RDMA_WRITE,
+                        SendOperation.RDMA_WRITE_WITH_IMM,
+                        SendOperation.RDMA_READ,
+                        SendOperation.ATOMIC_FETCH_AND_ADD,
+                        SendOperation.ATOMIC_CMP_AND_SWP);
+    }
+
+    private Side initiator() {
+        return activated(mlx5.createDcInitiator(domain, initiatorOptions()));
+    }
+
+    private Side activated(QueuePair queuePair) {
+        queuePair.activate();
+        return side(queuePair);
+    }
+
+    private Side side(QueuePair queuePair) {
+        MemoryRegion region = domain.register(
+                arena.allocate(BYTES, 64),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_READ,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_ATOMIC);
+        return new Side(arena, domain, null, queuePair, region, Bound.USUAL);
+    }
+
+    private AddressHandle handleFor(Side from, Side to) {
+        return domain.createAddressHandle(from.queuePair.pathTo(to.queuePair.localEndpoint()));
+    }
+
+    private void postReceive(Side target, long id, long offset, long length) {
+        target.queuePair
+                .sharedReceiveQueue()
+                .postReceive(ReceiveWorkRequest.allocate(arena, 1).id(id).add(target.region, offset, length));
+    }
+
+    @Test
+    void shouldWriteToATarget() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        FillPattern.fill(initiator.memory, 1);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(5)
+                    .rdmaWrite(target.region.address() + 100, target.region.rkey())
+                    .toTarget(handle, target.queuePair.number(), KEY)
+                    .add(initiator.region, 0, 40_000)
+                    .add(initiator.region, 40_000, 10_000);
+            batch.complete();
+        }
+        initiator.await().is(CompletionOpcode.RDMA_WRITE, 5);
+        FillPattern.assertFilled(target.memory.asSlice(100, 50_000), 1);
+        assertEquals(List.of(), target.poll());
+    }
+
+    @Test
+    void shouldReadAndCountInTheMemoryOfATarget() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        int number = target.queuePair.number();
+        FillPattern.fill(target.memory, 2);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(1)
+                    .rdmaRead(target.region.address(), target.region.rkey())
+                    .add(initiator.region, 0, 60_000)
+                    .toTarget(handle, number, KEY);
+            batch.complete();
+        }
+        initiator.await().is(CompletionOpcode.RDMA_READ, 1);
+        FillPattern.assertFilled(initiator.memory.asSlice(0, 60_000), 2);
+
+        target.memory.set(ValueLayout.JAVA_LONG, 8, 40);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(2)
+                    .fetchAndAdd(target.region.address() + 8, target.region.rkey(), 2)
+                    .toTarget(handle, number, KEY)
+                    .add(initiator.region, 0, 8);
+            batch.id(3)
+                    .compareAndSwap(target.region.address() + 8, target.region.rkey(), 42, 7)
+                    .toTarget(handle, number, KEY)
+                    .add(initiator.region, 8, 8);
+            batch.complete();
+        }
+        List<Completion> both = initiator.await(2);
+        both.get(0).is(CompletionOpcode.FETCH_ADD, 2);
+        both.get(1).is(CompletionOpcode.COMP_SWAP, 3);
+        assertEquals(40, initiator.memory.get(ValueLayout.JAVA_LONG, 0));
+        assertEquals(42, initiator.memory.get(ValueLayout.JAVA_LONG, 8));
+        assertEquals(7, target.memory.get(ValueLayout.JAVA_LONG, 8));
+    }
+
+    @Test
+    void shouldSendToATarget() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        int number = target.queuePair.number();
+        postReceive(target, 1, 0, 100);
+        postReceive(target, 2, 100, 100);
+        postReceive(target, 3, 200, 100);
+        FillPattern.fill(initiator.memory, 3);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(10).send().toTarget(handle, number, KEY).add(initiator.region, 0, 100);
+            batch.id(11)
+                    .sendWithImmediate(0x1234_5678)
+                    .toTarget(handle, number, KEY)
+                    .inlineData(initiator.memory.asSlice(100, 64));
+            batch.id(12)
+                    .rdmaWriteWithImmediate(target.region.address() + 1000, target.region.rkey(), 99)
+                    .toTarget(handle, number, KEY)
+                    .add(initiator.region, 0, 8);
+            batch.complete();
+        }
+        List<Completion> sent = initiator.await(3);
+        sent.get(0).is(CompletionOpcode.SEND, 10);
+        sent.get(1).is(CompletionOpcode.SEND, 11);
+        sent.get(2).is(CompletionOpcode.RDMA_WRITE, 12);
+        List<Completion> received = target.await(3);
+        received.get(0).is(CompletionOpcode.RECV, 1);
+        assertEquals(100, received.get(0).byteLength());
+        assertEquals(number, received.get(0).queuePair());
+        received.get(1).is(CompletionOpcode.RECV, 2);
+        assertEquals(0x1234_5678, received.get(1).immediate());
+        received.get(2).is(CompletionOpcode.RECV_RDMA_WITH_IMM, 3);
+        assertEquals(99, received.get(2).immediate());
+        FillPattern.assertFilled(target.memory.asSlice(0, 164), 3);
+    }
+
+    /** The ring of sends goes round many times, unsignaled sends among them, and so do those of receives. */
+    @Test
+    void shouldTurnFromTargetToTarget() {
+        Side initiator = initiator();
+        List<Side> targets = List.of(target(1), target(2), target(3));
+        List<AddressHandle> handles =
+                targets.stream().map(target -> handleFor(initiator, target)).toList();
+        for (int round = 0; round < 100; round++) {
+            List<List<Long>> expected = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+            try (WorkRequestBuilder batch = initiator.batch()) {
+                for (int i = 0; i < 6; i++) {
+                    long number = round * 6L + i;
+                    int to = (round * 5 + i * i) % targets.size();
+                    Side target = targets.get(to);
+                    initiator.memory.set(ValueLayout.JAVA_LONG, 8L * i, number);
+                    postReceive(target, number, 8L * i, 8);
+                    batch.id(number)
+                            .signaled(i % 3 == 2)
+                            .send()
+                            .toTarget(handles.get(to), target.queuePair.number(), to + 1)
+                            .add(initiator.region, 8L * i, 8);
+                    expected.get(to).add(number);
+                }
+                batch.complete();
+            }
+            List<Completion> sent = initiator.await(2);
+            sent.get(0).is(CompletionOpcode.SEND, round * 6 + 2);
+            sent.get(1).is(CompletionOpcode.SEND, round * 6 + 5);
+            for (int to = 0; to < targets.size(); to++) {
+                Side target = targets.get(to);
+                List<Completion> received = target.await(expected.get(to).size());
+                assertEquals(
+                        expected.get(to), received.stream().map(Completion::id).toList());
+                for (long number : expected.get(to)) {
+                    assertEquals(number, target.memory.get(ValueLayout.JAVA_LONG, 8L * (number % 6)));
+                }
+            }
+        }
+    }
+
+    @Test
+    void shouldServeSeveralInitiators() {
+        Side target = target(KEY);
+        List<Side> initiators = List.of(initiator(), initiator(), initiator());
+        for (int i = 0; i < initiators.size(); i++) {
+            Side initiator = initiators.get(i);
+            initiator.memory.set(ValueLayout.JAVA_LONG, 0, i + 1);
+            try (WorkRequestBuilder batch = initiator.batch()) {
+                batch.id(i)
+                        .rdmaWrite(target.region.address() + 8L * i, target.region.rkey())
+                        .toTarget(handleFor(initiator, target), target.queuePair.number(), KEY)
+                        .add(initiator.region, 0, 8);
+                batch.complete();
+            }
+        }
+        for (int i = 0; i < initiators.size(); i++) {
+            initiators.get(i).await().is(CompletionOpcode.RDMA_WRITE, i);
+            assertEquals(i + 1, target.memory.get(ValueLayout.JAVA_LONG, 8L * i));
+        }
+    }
+
+    private void write(Side initiator, Side target, int number, long key, int remoteKey) {
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(1)
+                    .rdmaWrite(target.region.address(), remoteKey)
+                    .toTarget(handleFor(initiator, target), number, key)
+                    .add(initiator.region, 0, 8);
+            batch.id(2)
+                    .rdmaWrite(target.region.address(), target.region.rkey())
+                    .toTarget(handleFor(initiator, target), target.queuePair.number(), KEY)
+                    .add(initiator.region, 0, 8);
+            batch.complete();
+        }
+    }
+
+    private static void assertFails(Side initiator, CompletionStatus status) {
+        List<Completion> both = initiator.await(2);
+        assertEquals(1, both.get(0).id());
+        assertEquals(status, both.get(0).status(), both.get(0)::text);
+        assertEquals(2, both.get(1).id());
+        assertEquals(CompletionStatus.WR_FLUSH_ERR, both.get(1).status(), both.get(1)::text);
+        assertEquals(QueuePairState.ERR, initiator.queuePair.state());
+        assertEquals(status, initiator.queuePair.failure().orElseThrow().status());
+    }
+
+    /** The initiator is in state ERR then, works after a reset, and the target never notices. */
+    @Test
+    void shouldFailForWrongKeysAndNumbers() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        int number = target.queuePair.number();
+        int remoteKey = target.region.rkey();
+        write(initiator, target, number, KEY + 1, remoteKey);
+        assertFails(initiator, CompletionStatus.REM_ACCESS_ERR);
+        restart(initiator);
+        write(initiator, target, 0xabcdef, KEY, remoteKey);
+        assertFails(initiator, CompletionStatus.RETRY_EXC_ERR);
+        restart(initiator);
+        write(initiator, target, number, KEY, remoteKey ^ 0xff00);
+        assertFails(initiator, CompletionStatus.REM_ACCESS_ERR);
+        restart(initiator);
+        write(initiator, target, number, KEY, remoteKey);
+        List<Completion> both = initiator.await(2);
+        both.get(0).is(CompletionOpcode.RDMA_WRITE, 1);
+        both.get(1).is(CompletionOpcode.RDMA_WRITE, 2);
+        assertEquals(QueuePairState.RTR, target.stateInDevice());
+    }
+
+    private static void restart(Side initiator) {
+        initiator.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+        initiator.queuePair.activate();
+    }
+
+    @Test
+    void shouldFailForATargetThatIsClosed() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        write(initiator, target, target.queuePair.number(), KEY, target.region.rkey());
+        initiator.await(2);
+        int number = target.queuePair.number();
+        AddressHandle handle = handleFor(initiator, target);
+        target.queuePair.close();
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(3)
+                    .rdmaWrite(target.region.address(), target.region.rkey())
+                    .toTarget(handle, number, KEY)
+                    .add(initiator.region, 0, 8);
+            batch.complete();
+        }
+        assertEquals(CompletionStatus.RETRY_EXC_ERR, initiator.await().status());
+    }
+
+    @Test
+    void shouldFailForATargetWithoutReceives() {
+        Side target = target(KEY);
+        ExtendedQueuePair impatient = mlx5.createDcInitiator(domain, initiatorOptions());
+        impatient.activate(new ConnectOptions().rnrRetry(1));
+        Side initiator = side(impatient);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(3)
+                    .send()
+                    .toTarget(handleFor(initiator, target), target.queuePair.number(), KEY)
+                    .add(initiator.region, 0, 8);
+            batch.complete();
+        }
+        assertEquals(CompletionStatus.RNR_RETRY_EXC_ERR, initiator.await().status());
+    }
+
+    @Test
+    void shouldReachTheTargetOfAnotherContext() {
+        Side initiator = initiator();
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            Context second = Context.open(own, "mlx5_0");
+            ProtectionDomain ofSecond = second.allocateProtectionDomain();
+            SharedReceiveQueue receives = ofSecond.createSharedReceiveQueue(new SharedReceiveQueueOptions());
+            QueuePair queuePair = Mlx5Device.of(second)
+                    .createDcTarget(
+                            ofSecond,
+                            new QueuePairOptions(
+                                            QueuePairType.DRIVER,
+                                            second.createCompletionQueue(new CompletionQueueOptions(15)))
+                                    .sharedReceiveQueue(receives),
+                            KEY);
+            queuePair.activate();
+            MemoryRegion region = ofSecond.register(own.allocate(64, 64), AccessFlag.LOCAL_WRITE);
+            Side target = new Side(own, ofSecond, null, queuePair, region, Bound.USUAL);
+            receives.postReceive(ReceiveWorkRequest.allocate(own, 1).id(4).add(region, 0, 64));
+            try (WorkRequestBuilder batch = initiator.batch()) {
+                batch.id(3)
+                        .send()
+                        .toTarget(handleFor(initiator, target), queuePair.number(), KEY)
+                        .add(initiator.region, 0, 8);
+                batch.complete();
+            }
+            initiator.await().is(CompletionOpcode.SEND, 3);
+            target.await().is(CompletionOpcode.RECV, 4);
+        }
+    }
+
+    /** A register of its own for the doorbell, which comes with the thread domain. */
+    @Test
+    void shouldSendInAThreadDomain() {
+        Side target = target(KEY);
+        ProtectionDomain parent =
+                domain.createParentDomain(new ParentDomainOptions().threadDomain(context.allocateThreadDomain()));
+        ExtendedQueuePair queuePair = mlx5.createDcInitiator(parent, initiatorOptions());
+        queuePair.activate();
+        Side initiator = side(queuePair);
+        for (int i = 0; i < 100; i++) {
+            initiator.memory.set(ValueLayout.JAVA_LONG, 0, i);
+            try (WorkRequestBuilder batch = initiator.batch()) {
+                batch.id(i)
+                        .rdmaWrite(target.region.address(), target.region.rkey())
+                        .toTarget(handleFor(initiator, target), target.queuePair.number(), KEY)
+                        .inlineData(initiator.memory.asSlice(0, 8));
+                batch.complete();
+            }
+            initiator.await().is(CompletionOpcode.RDMA_WRITE, i);
+            assertEquals(i, target.memory.get(ValueLayout.JAVA_LONG, 0));
+        }
+    }
+
+    @Test
+    void shouldGiveATargetItsNumberWhenItIsActivated() {
+        QueuePair target = newTarget(KEY);
+        assertEquals(0, target.number());
+        IllegalStateException tooSoon = assertThrows(IllegalStateException.class, target::localEndpoint);
+        assertTrue(tooSoon.getMessage().contains("call activate first"), tooSoon::getMessage);
+        target.activate();
+        assertNotEquals(0, target.number());
+        assertEquals(target.number(), target.localEndpoint().queuePairNumber());
+        assertEquals(QueuePairState.RTR, target.state());
+        assertTrue(target.toString().startsWith("DC target queue pair 0x"), target::toString);
+        IllegalArgumentException again = assertThrows(IllegalArgumentException.class, target::activate);
+        assertTrue(again.getMessage().contains("is in state RTR and cannot move to RTR"), again::getMessage);
+        VerbsException back = assertThrows(
+                VerbsException.class, () -> target.modify(new QueuePairAttributes().state(QueuePairState.RESET)));
+        assertEquals("ibv_modify_qp", back.verb());
+    }
+
+    @Test
+    void shouldRefuseWhatATargetOrAnInitiatorCannotDo() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        SendWorkRequest send = initiator.request(1, 0, 8).send();
+        IllegalStateException plain = assertThrows(IllegalStateException.class, () -> initiator.post(send));
+        assertTrue(plain.getMessage().contains("WorkRequestBuilder.toTarget"), plain::getMessage);
+        IllegalStateException sending = assertThrows(IllegalStateException.class, () -> target.post(send));
+        assertTrue(sending.getMessage().contains("has no send queue"), sending::getMessage);
+        assertThrows(IllegalStateException.class, () -> initiator.postReceive(1, 0, 8));
+        assertThrows(IllegalStateException.class, () -> target.postReceive(1, 0, 8));
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.send();
+            IllegalArgumentException datagram =
+                    assertThrows(IllegalArgumentException.class, () -> batch.to(handle, 1, 1));
+            assertTrue(datagram.getMessage().contains("call toTarget"), datagram::getMessage);
+            assertThrows(IllegalArgumentException.class, () -> batch.toTarget(handle, 1 << 24, KEY));
+            batch.add(initiator.region, 0, 8);
+            IllegalStateException nowhere = assertThrows(IllegalStateException.class, batch::complete);
+            assertEquals("SEND needs a target; call toTarget(...)", nowhere.getMessage());
+        }
+    }
+
+    @Test
+    void shouldRefuseObjectsOfOtherContextsAndThreads() throws Exception {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            ProtectionDomain other = Context.open(own, "mlx5_0").allocateProtectionDomain();
+            assertThrows(IllegalArgumentException.class, () -> mlx5.createDcInitiator(other, initiatorOptions()));
+            assertThrows(IllegalArgumentException.class, () -> mlx5.createDcTarget(other, targetOptions(), KEY));
+        }
+        // Of the same context, but not of the same protection domain.
+        AddressHandle foreign = context.allocateProtectionDomain()
+                .createAddressHandle(initiator.queuePair.pathTo(target.queuePair.localEndpoint()));
+        AddressHandle closed = handleFor(initiator, target);
+        closed.close();
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            assertThrows(IllegalStateException.class, () -> batch.toTarget(closed, 1, KEY));
+            batch.send();
+            assertThrows(IllegalArgumentException.class, () -> batch.toTarget(foreign, 1, KEY));
+            assertThrows(IllegalStateException.class, () -> batch.toTarget(closed, 1, KEY));
+            assertThrows(NullPointerException.class, () -> batch.toTarget(null, 1, KEY));
+        }
+        QueuePairOptions options = initiatorOptions();
+        Async.get(Async.start(() -> {
+            assertThrows(WrongThreadException.class, () -> mlx5.createDcInitiator(domain, options));
+            return assertThrows(WrongThreadException.class, mlx5::queryDevice);
+        }));
+    }
+
+    @Test
+    void shouldRefuseOptionsThatDoNotFit() {
+        QueuePairOptions withoutReceives = new QueuePairOptions(QueuePairType.DRIVER, queue());
+        assertThrows(IllegalArgumentException.class, () -> mlx5.createDcTarget(domain, withoutReceives, KEY));
+        assertThrows(IllegalArgumentException.class, () -> mlx5.createDcInitiator(domain, withoutReceives));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> mlx5.createDcTarget(domain, new QueuePairOptions(QueuePairType.RC, queue()), KEY));
+        VerbsException both = assertThrows(
+                VerbsException.class,
+                () -> mlx5.createDcInitiator(domain, targetOptions().sendOperations(SendOperation.SEND)));
+        assertEquals("mlx5dv_create_qp", both.verb());
+        CompletionQueue direct = context.createCompletionQueue(new CompletionQueueOptions(15).direct(true));
+        IllegalArgumentException refused = assertThrows(
+                IllegalArgumentException.class,
+                () -> mlx5.createDcInitiator(
+                        domain, new QueuePairOptions(QueuePairType.DRIVER, direct).sendOperations(SendOperation.SEND)));
+        assertTrue(refused.getMessage().contains("must be of type RC, UC or UD"), refused::getMessage);
+    }
+}
