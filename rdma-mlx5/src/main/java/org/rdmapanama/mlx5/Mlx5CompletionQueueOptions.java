@@ -18,8 +18,8 @@ public final class Mlx5CompletionQueueOptions {
     public Mlx5CompletionQueueOptions() {}
 
     /**
-     * Sets the size of an entry in memory. Where a cache line has 128 bytes, entries of this size spare the device
-     * reading a line before it writes half of it.
+     * Sets the size of an entry in memory. Into one of 128 bytes the device can put up to 64 bytes of the data of a message,
+     * which the driver then copies to where they belong.
      *
      * @param bytes 64 or 128
      * @return this
@@ -34,8 +34,8 @@ public final class Mlx5CompletionQueueOptions {
     }
 
     /**
-     * Sets whether the device writes all 128 bytes of an entry, and not only the half with the completion. For entries of
-     * 128 bytes, on devices that have {@link Mlx5Capability#CQE_128_BYTES_PADDING}.
+     * Sets whether the device writes all 128 bytes of an entry, and not only the half with the completion, which can be
+     * faster where a cache line has 128 bytes. For entries of 128 bytes, on devices that have {@link Mlx5Capability#CQE_128_BYTES_PADDING}.
      *
      * @param on true to pad entries
      * @return this
