@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -29,6 +31,7 @@ import org.rdmapanama.SharedReceiveQueue;
 import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
@@ -49,6 +52,9 @@ import org.rdmapanama.testing.Side;
 class DcCardTest {
     private static final int BYTES = 1 << 16;
     private static final long KEY = 0xfedc_ba98_7654_3210L;
+    private static final int WRITES = 1000;
+    private static final int MAX_ROUNDS = 50;
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private VerbsArena arena;
     private Context context;
@@ -425,6 +431,35 @@ class DcCardTest {
             initiator.await().is(CompletionOpcode.RDMA_WRITE, i);
             assertEquals(i, target.memory.get(ValueLayout.JAVA_LONG, 0));
         }
+    }
+
+    /** Interpreted code may allocate: it takes some rounds until all of it is compiled. */
+    @Test
+    void shouldAllocateNothing() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        WorkCompletions completions = new WorkCompletions(arena, 1);
+        long allocated = Long.MAX_VALUE;
+        for (int round = 0; allocated >= WRITES && round < MAX_ROUNDS; round++) {
+            Bound bound = Bound.usual();
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            for (int i = 0; i < WRITES; i++) {
+                WorkRequestBuilder batch = ((ExtendedQueuePair) initiator.queuePair).startWorkRequests();
+                batch.signaled(true)
+                        .rdmaWrite(target.region.address(), target.region.rkey())
+                        .toTarget(handle, target.queuePair.number(), KEY)
+                        .add(initiator.region, 0, 8)
+                        .complete();
+                while (initiator.queue.poll(completions) == 0) {
+                    bound.check("a write is not complete");
+                }
+                assertEquals(CompletionStatus.SUCCESS, completions.status(0));
+            }
+            allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+        }
+        long bytes = allocated;
+        assertTrue(bytes < WRITES, () -> WRITES + " writes allocated " + bytes + " bytes");
     }
 
     @Test
