@@ -349,6 +349,10 @@ final class Connecting {
     void activate(ConnectOptions options) {
         queuePair.checkOpen();
         requireNoPeer();
+        if (queuePair.state() != QueuePairState.RESET) {
+            throw new IllegalStateException(queuePair + " is in state " + queuePair.state()
+                    + "; it takes options for activating in state RESET only");
+        }
         local.set(make(options.copy()));
         activate();
     }
@@ -402,17 +406,24 @@ final class Connecting {
                         options.trafficClass(),
                         0,
                         options.serviceLevel())));
-        Endpoint told = end.endpoint;
-        Endpoint numbered = new Endpoint(
-                told.lid(),
-                queuePair.number(),
-                told.packetSequenceNumber(),
-                told.gid(),
-                told.gidType(),
-                told.pathMtu(),
-                told.maxReadAtomicAsInitiator(),
-                told.maxReadAtomicAsTarget());
-        local.set(new LocalEnd(options, end.gid, numbered));
+    }
+
+    /** The queue pair gets another number, which its endpoint tells from now on. */
+    void renumber(int number) {
+        local.updateAndGet(end -> end == null
+                ? null
+                : new LocalEnd(
+                        end.options,
+                        end.gid,
+                        new Endpoint(
+                                end.endpoint.lid(),
+                                number,
+                                end.endpoint.packetSequenceNumber(),
+                                end.endpoint.gid(),
+                                end.endpoint.gidType(),
+                                end.endpoint.pathMtu(),
+                                end.endpoint.maxReadAtomicAsInitiator(),
+                                end.endpoint.maxReadAtomicAsTarget())));
     }
 
     private void activateForAll(LocalEnd end) {

@@ -59,6 +59,7 @@ public final class ExtendedQueuePair extends QueuePair {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
         }
+        QueuePairCreation.checkType(options, role);
         return QueuePairCreation.create(
                 protectionDomain,
                 options,

@@ -54,8 +54,7 @@ final class FirstFailure {
         if (attributes.given().contains(QueuePairAttribute.DEST_QPN)) {
             peerNumber = attributes.destinationQueuePair();
         }
-        // A target's address is its own.
-        if (attributes.given().contains(QueuePairAttribute.AV) && queuePair.role() == null) {
+        if (attributes.given().contains(QueuePairAttribute.AV)) {
             path = attributes.addressVector();
         }
         if (attributes.given().contains(QueuePairAttribute.STATE)) {

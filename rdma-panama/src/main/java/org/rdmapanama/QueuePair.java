@@ -116,7 +116,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         capabilities = granted;
         maxTsoHeader = options.maxTsoHeader();
         this.role = role;
-        takesSends = sendQueue != null && !(role instanceof DcRole.Target);
+        takesSends = sendQueue != null && role == null;
         takesReceives = options.hasReceiveQueue() && !(role instanceof DcRole.Initiator);
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
@@ -292,7 +292,10 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     final void takeNumber() {
         int now = ibv_qp.qp_num(struct);
         if (now != number) {
-            context.renumber(this, () -> number = now);
+            context.renumber(this, () -> {
+                connecting.renumber(now);
+                number = now;
+            });
         }
     }
 
@@ -480,7 +483,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
 
     /**
      * Activates a queue pair that has no peer, as {@link #activate()} does, with options of its own. They replace those of
-     * {@link #localEndpoint()}, and earlier endpoints become invalid.
+     * {@link #localEndpoint()}, and earlier endpoints become invalid. The queue pair must be in state RESET.
      *
      * @param options the options, such as port and GID
      * @throws IllegalArgumentException as {@link #activate()}, or when the port does not exist or the GID index is empty
@@ -554,14 +557,17 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 verb, "send queue of " + this, capabilities.maxSendWorkRequests(), "poll for completions", alternative);
     }
 
+    private IllegalStateException takesNoSends() {
+        return new IllegalStateException(
+                role instanceof DcRole.Initiator
+                        ? this + " sends to targets, which these work requests cannot name; build sends with"
+                                + " ExtendedQueuePair.startWorkRequests and WorkRequestBuilder.toTarget"
+                        : this + " has no send queue");
+    }
+
     private int post(SendWorkRequest first, long chain) {
         if (!takesSends) {
-            throw new IllegalStateException(this + " has no send queue");
-        }
-        if (role != null) {
-            throw new IllegalStateException(
-                    this + " sends to targets, which these work requests cannot name; build sends"
-                            + " with ExtendedQueuePair.startWorkRequests and WorkRequestBuilder.toTarget");
+            throw takesNoSends();
         }
         boolean binding = first.checkFits(capabilities, maxTsoHeader);
         if (binding) {
@@ -863,7 +869,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         }
         if (transport == TransportType.IWARP) {
             // The kernel changes the state of the queue pair, so it is not known here.
-            return "iWARP has no immediate data, atomics or memory windows, of which some drivers add some, and the queue"
+            return "iWARP has no immediate data, atomics or memory windows, except where a driver adds them, and the queue"
                     + " pair must be connected";
         }
         if (state == QueuePairState.RESET || state == QueuePairState.INIT || state == QueuePairState.RTR) {
@@ -990,7 +996,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     @Override
     int destroy() {
         groups.detachAll();
-        if (mayHaveWork() && !isInErrorState()) {
+        // A target never gets there: destroying it ends its work.
+        if (mayHaveWork() && !isInErrorState() && !(role instanceof DcRole.Target)) {
             fail();
         }
         // Soft-RoCE's windows of type 2 keep a pointer to the queue pair, which it frees all the same after a while.

@@ -52,11 +52,21 @@ final class QueuePairCreation {
             throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
                     + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
         }
+        checkType(options, role);
         return create(
                 protectionDomain,
                 options,
                 function,
                 (qp, granted) -> new QueuePair(protectionDomain.context, protectionDomain, options, qp, granted, role));
+    }
+
+    /** A driver that is not asked, because a completion queue is direct, would not notice. */
+    static void checkType(QueuePairOptions options, DcRole role) {
+        if (role != null && options.type() != QueuePairType.DRIVER) {
+            throw new IllegalArgumentException(
+                    "the type of a queue pair of the dynamically connected transport must be DRIVER: "
+                            + options.type());
+        }
     }
 
     static <T extends QueuePair> T create(

@@ -739,17 +739,17 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     /**
-     * Sets the target of this work request, on an initiator of the dynamically connected transport, which each of its sends
-     * needs; see mlx5dv_wr_post(3). Only the modules of drivers create initiators: rdma-mlx5 does.
+     * Sets the target of this work request. Each send of an initiator of the dynamically connected transport needs one; see
+     * mlx5dv_wr_post(3). Only the modules of drivers create initiators: rdma-mlx5 does.
      *
      * @param target the address of the target's device
      * @param targetNumber the number of the target, 24 bits
      * @param targetKey the access key of the target
      * @return this
      * @throws IllegalArgumentException when the number is out of range, when the handle belongs to another protection
-     *     domain, or when this queue pair is no initiator
-     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, or the handle is
-     *     closed
+     *     domain, or when this queue pair is not an initiator
+     * @throws IllegalStateException when no batch of this thread is open, no operation has begun, the operation stays on this
+     *     device, or the handle is closed
      * @throws NullPointerException when the handle is null
      */
     public WorkRequestBuilder toTarget(AddressHandle target, int targetNumber, long targetKey) {
@@ -758,6 +758,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
         if (targets == null) {
             throw new IllegalArgumentException(
                     queuePair + " is not an initiator of the dynamically connected transport, and has no targets");
+        }
+        if ((operation & LOCAL) != 0) {
+            throw new IllegalStateException(SendOperation.of(operation) + " stays on this device and has no target");
         }
         if (targetNumber < 0 || targetNumber > MAX_NUMBER) {
             throw new IllegalArgumentException("targetNumber must be between 0 and 0xffffff: " + targetNumber);

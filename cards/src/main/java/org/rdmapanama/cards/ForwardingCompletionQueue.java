@@ -24,7 +24,7 @@ abstract class ForwardingCompletionQueue implements CardCompletionQueue {
     /** Counts the entries that were written. */
     private int produced;
 
-    /** The counter of entries up to which all but what nobody solicited is old. */
+    /** How many entries had been written when the last solicited completion came. */
     private int solicited;
 
     /** The sequence number of the request for an event that was granted last, or -1. */
@@ -111,7 +111,7 @@ abstract class ForwardingCompletionQueue implements CardCompletionQueue {
     }
 
     /**
-     * Whether there are completions of which a request for an event has the program told.
+     * Whether a request for an event must be granted now.
      *
      * @param sequence of the request; one that has been granted is not granted again
      * @param consumed the counter of the entries that the program had read, of which the last bits count

@@ -475,9 +475,14 @@ class DcCardTest {
         assertTrue(target.toString().startsWith("DC target queue pair 0x"), target::toString);
         IllegalArgumentException again = assertThrows(IllegalArgumentException.class, target::activate);
         assertTrue(again.getMessage().contains("is in state RTR and cannot move to RTR"), again::getMessage);
-        VerbsException back = assertThrows(
-                VerbsException.class, () -> target.modify(new QueuePairAttributes().state(QueuePairState.RESET)));
-        assertEquals("ibv_modify_qp", back.verb());
+        for (QueuePairState state : List.of(QueuePairState.RESET, QueuePairState.ERR)) {
+            IllegalArgumentException back = assertThrows(
+                    IllegalArgumentException.class, () -> target.modify(new QueuePairAttributes().state(state)));
+            assertTrue(back.getMessage().endsWith("close it, and create another one"), back::getMessage);
+        }
+        IllegalStateException late =
+                assertThrows(IllegalStateException.class, () -> target.activate(new ConnectOptions()));
+        assertTrue(late.getMessage().contains("in state RESET only"), late::getMessage);
     }
 
     @Test
@@ -550,5 +555,26 @@ class DcCardTest {
                 () -> mlx5.createDcInitiator(
                         domain, new QueuePairOptions(QueuePairType.DRIVER, direct).sendOperations(SendOperation.SEND)));
         assertTrue(refused.getMessage().contains("must be of type RC, UC or UD"), refused::getMessage);
+        QueuePairOptions connected = new QueuePairOptions(QueuePairType.RC, direct);
+        assertThrows(IllegalArgumentException.class, () -> mlx5.createDcTarget(domain, connected, KEY));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> mlx5.createDcInitiator(domain, connected.sendOperations(SendOperation.SEND)));
+    }
+
+    /** The driver would write the address over the request. */
+    @Test
+    void shouldNotTakeATargetForWhatStaysOnTheDevice() {
+        ExtendedQueuePair initiator = mlx5.createDcInitiator(
+                domain, initiatorOptions().sendOperations(SendOperation.RDMA_WRITE, SendOperation.LOCAL_INV));
+        initiator.activate();
+        Side target = target(KEY);
+        AddressHandle handle = domain.createAddressHandle(initiator.pathTo(target.queuePair.localEndpoint()));
+        try (WorkRequestBuilder batch = initiator.startWorkRequests()) {
+            batch.localInvalidate(1);
+            IllegalStateException refused = assertThrows(
+                    IllegalStateException.class, () -> batch.toTarget(handle, target.queuePair.number(), KEY));
+            assertTrue(refused.getMessage().contains("LOCAL_INV stays on this device"), refused::getMessage);
+        }
     }
 }

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -127,13 +128,26 @@ class BadEntriesLabTest {
             return Async.start(() -> new EntryPeer(arena, host.address(), apart, listLength, mappings));
         }
 
+        /** Where no client comes, it may tell why. */
+        private Victim accept(CompletableFuture<EntryPeer> connecting) throws Exception {
+            try {
+                return host.accept();
+            } catch (NoSuchElementException e) {
+                Throwable told = connecting.handle((peer, failure) -> failure).getNow(null);
+                if (told != null) {
+                    e.addSuppressed(told);
+                }
+                throw e;
+            }
+        }
+
         void play(Entry entry, Act act) throws Exception {
             play(ConnectionData.OFFERS, 0, entry, act);
         }
 
         void play(long listLength, int mappings, Entry entry, Act act) throws Exception {
             CompletableFuture<EntryPeer> connecting = connect(arena, host, apart, listLength, mappings);
-            try (Victim victim = host.accept();
+            try (Victim victim = accept(connecting);
                     EntryPeer bad = Async.get(connecting)) {
                 act.run(bad, victim, entry.of(bad));
             }

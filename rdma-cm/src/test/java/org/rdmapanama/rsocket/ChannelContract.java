@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.AfterEach;
@@ -460,16 +461,20 @@ abstract class ChannelContract {
         });
         SocketAddress address = server.getLocalAddress();
         for (long nanos = 20_000; nanos < 300_000_000; nanos += nanos / 3) {
-            Thread thread = Thread.ofPlatform().daemon().start(() -> {
+            AtomicReference<Throwable> unexpected = new AtomicReference<>();
+            Thread thread = Thread.ofPlatform().daemon().unstarted(() -> {
                 try (SocketChannel each = provider().openSocketChannel()) {
                     each.connect(address);
                 } catch (IOException e) {
                     // The interrupt came in time.
                 }
             });
+            thread.setUncaughtExceptionHandler((ended, failure) -> unexpected.set(failure));
+            thread.start();
             LockSupport.parkNanos(nanos);
             thread.interrupt();
             assertTrue(thread.join(Async.LIMIT));
+            assertNull(unexpected.get());
         }
         try (SocketChannel last = provider().openSocketChannel()) {
             last.connect(address);

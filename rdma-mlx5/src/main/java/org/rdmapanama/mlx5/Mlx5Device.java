@@ -137,7 +137,7 @@ public final class Mlx5Device {
      * @param mlx5Options the options of this device
      * @return the new object
      * @throws IllegalArgumentException when an object among the options belongs to another context, or when padding is asked
-     *     for with entries that have not 128 bytes
+     *     for with entries of another size than 128 bytes
      * @throws IllegalStateException when the device or an object among the options is closed
      * @throws UnsupportedOperationException when padding is asked for and the device does not have {@link
      *     Mlx5Capability#CQE_128_BYTES_PADDING}, or when the device does not support another option
@@ -213,7 +213,7 @@ public final class Mlx5Device {
     /**
      * Creates a target of the dynamically connected transport, a DCT; see mlx5dv_create_qp(3). It starts in state RESET, and
      * {@link QueuePair#activate()} moves it to RTR, in which it receives and has a number. It sends nothing: what the options
-     * say of sends is not used. There is no way back from RTR but to close it.
+     * say of sends is not used. It stays in RTR until it is closed.
      *
      * @param protectionDomain the domain of the memory that initiators may reach
      * @param options of type {@link QueuePairType#DRIVER}, with a shared receive queue, without send operations

@@ -6,14 +6,14 @@ import org.rdmapanama.ffm.mlx5.mlx5dv_striding_rq_caps;
 import org.rdmapanama.queue.QueuePairType;
 
 /**
- * Striding receive queues, of which one receive takes several packets, {@code struct mlx5dv_striding_rq_caps}. All numbers
+ * Striding receive queues, in which one receive takes several packets, {@code struct mlx5dv_striding_rq_caps}. All numbers
  * are logarithms to base 2, and 0 if the device has no such queues.
  *
  * @param minLogStrideBytes of the smallest stride, in bytes
  * @param maxLogStrideBytes of the largest stride, in bytes
  * @param minLogStrides of the fewest strides of a receive
  * @param maxLogStrides of the most strides of a receive
- * @param queuePairTypes the types of queue pair that have it; none if the device has no such queues
+ * @param queuePairTypes the types of queue pair that can have such queues; none if the device has no such queues
  */
 public record StridingLimits(
         int minLogStrideBytes,

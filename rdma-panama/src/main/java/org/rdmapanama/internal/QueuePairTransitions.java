@@ -213,11 +213,13 @@ public final class QueuePairTransitions {
         QueuePairState to = given.contains(QueuePairAttribute.STATE) ? attributes.state() : from;
         given.remove(QueuePairAttribute.STATE);
         Attributes row = table.get(new Transition(from, to));
-        if (to == QueuePairState.RESET || (to == QueuePairState.ERR && from != QueuePairState.RESET)) {
+        boolean ends = role instanceof DcRole.Target;
+        if (!ends && (to == QueuePairState.RESET || (to == QueuePairState.ERR && from != QueuePairState.RESET))) {
             row = new Attributes(set(), set());
         }
         if (row == null) {
-            throw new IllegalArgumentException(illegal(queuePair, table, from, to));
+            throw new IllegalArgumentException(
+                    ends ? illegalOfTarget(queuePair, from, to) : illegal(queuePair, table, from, to));
         }
         Set<QueuePairAttribute> missing = EnumSet.copyOf(row.required());
         missing.removeAll(given);
@@ -233,6 +235,11 @@ public final class QueuePairTransitions {
             throw new IllegalArgumentException(
                     queuePair + " does not take " + given + " when it moves from " + from + " to " + to);
         }
+    }
+
+    private static String illegalOfTarget(Object queuePair, QueuePairState from, QueuePairState to) {
+        return queuePair + " is in state " + from + " and cannot move to " + to
+                + ": a target moves from RESET to INIT and to RTR only; close it, and create another one";
     }
 
     private static String illegal(

@@ -12,6 +12,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
@@ -146,10 +147,12 @@ final class TransferLink {
             }
             return region.get();
         } catch (ExecutionException e) {
-            throw new Failure(
-                    "no memory for " + ByteSize.format(size) + ": "
-                            + e.getCause().getMessage(),
-                    e.getCause());
+            switch (e.getCause()) {
+                case VerbsException refused -> throw refused;
+                case OutOfMemoryError none ->
+                    throw new Failure("no memory for " + ByteSize.format(size) + ": " + none.getMessage(), none);
+                default -> throw new IllegalStateException(e.getCause());
+            }
         }
     }
 

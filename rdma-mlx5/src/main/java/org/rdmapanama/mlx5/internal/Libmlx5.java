@@ -14,8 +14,8 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
- * The functions of libmlx5, one method each, under their C names. Results are zero or positive for success, and a negated
- * errno for failure. Addresses are passed as {@code long}.
+ * The functions of libmlx5, one method each, under their C names. Unless a method says otherwise, results are zero or positive
+ * for success, and a negated errno for failure. Addresses are passed as {@code long}.
  */
 public final class Libmlx5 {
     private static final MethodHandle QUERY_DEVICE = withErrno("mlx5dv_query_device", JAVA_INT, JAVA_LONG, JAVA_LONG);

@@ -1,7 +1,7 @@
 package org.rdmapanama.internal.provider;
 
 /**
- * What a queue pair of the dynamically connected transport is for, which to verbs is one of type DRIVER. An initiator sends,
+ * The role of a queue pair of the dynamically connected transport; to verbs it is one of type DRIVER. An initiator sends,
  * each time to another target if need be; a target receives from all initiators that know its key.
  */
 public sealed interface DcRole {
@@ -13,7 +13,7 @@ public sealed interface DcRole {
     record Initiator(Addressing addressing) implements DcRole {}
 
     /**
-     * It receives, and sends nothing (DCT). The device creates it when it is moved to RTR, and only then it has a number.
+     * It receives, and sends nothing (DCT). The device creates it when it is moved to RTR, and only then does it have a number.
      */
     record Target() implements DcRole {}
 
