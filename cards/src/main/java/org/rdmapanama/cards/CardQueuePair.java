@@ -30,14 +30,24 @@ interface CardQueuePair {
     /** Frees what the card has for the pair, which was destroyed. */
     void close();
 
+    /** Returns what it was created with. */
+    Card.QueuePairRequest request();
+
     /** Whether its sends or receives complete in a queue. */
-    boolean completesIn(CardCompletionQueue queue);
+    default boolean completesIn(CardCompletionQueue queue) {
+        return request().sendCompletions().equals(queue)
+                || request().receiveCompletions().equals(queue);
+    }
 
     /** Returns the soft0 queue pair. */
-    long softPair();
+    default long softPair() {
+        return request().softPair();
+    }
 
     /** Returns the number of the queue pair. */
-    int number();
+    default int number() {
+        return request().number();
+    }
 
     /** Returns what number the provider is told when it creates the pair. */
     default int numberWhenCreated() {

@@ -23,10 +23,10 @@ final class DcConnection {
 
     /** One of the two queue pairs. */
     private record End(DeviceFile file, long softPair, int number) {
-        static End create(
-                Arena arena, DeviceFile file, CardQueuePair owner, Card.QueuePairRequest request, long completions) {
+        static End create(Arena arena, DeviceFile file, CardQueuePair owner, CardCompletionQueue completions) {
+            Card.QueuePairRequest request = owner.request();
             MemorySegment init = arena.allocate(ibv_qp_init_attr.layout());
-            MemorySegment queue = MemorySegment.ofAddress(completions);
+            MemorySegment queue = MemorySegment.ofAddress(completions.softQueue());
             ibv_qp_init_attr.send_cq(init, queue);
             ibv_qp_init_attr.recv_cq(init, queue);
             ibv_qp_init_attr.qp_type(init, rdma_h.IBV_QPT_RC());
@@ -87,21 +87,15 @@ final class DcConnection {
     static DcConnection open(
             DeviceFile file,
             CardQueuePair initiator,
-            Card.QueuePairRequest request,
             MemorySegment sender,
             Path toTarget,
             Mlx5DcTarget target,
             Path toInitiator) {
         try (Arena arena = Arena.ofConfined()) {
-            End initiating = End.create(
-                    arena, file, initiator, request, request.sendCompletions().softQueue());
-            Card.QueuePairRequest answers = target.request();
-            End answering = End.create(
-                    arena,
-                    target.file(),
-                    target,
-                    answers,
-                    answers.receiveCompletions().softQueue());
+            End initiating =
+                    End.create(arena, file, initiator, initiator.request().sendCompletions());
+            End answering =
+                    End.create(arena, target.file(), target, target.request().receiveCompletions());
             MemorySegment receiver = target.attributes();
             initialize(arena, initiating, 0);
             initialize(arena, answering, ibv_qp_attr.qp_access_flags(receiver));

@@ -132,14 +132,8 @@ final class EfaQueuePair implements CardQueuePair {
     }
 
     @Override
-    public boolean completesIn(CardCompletionQueue queue) {
-        return request.sendCompletions().equals(queue)
-                || request.receiveCompletions().equals(queue);
-    }
-
-    @Override
-    public long softPair() {
-        return request.softPair();
+    public Card.QueuePairRequest request() {
+        return request;
     }
 
     @Override

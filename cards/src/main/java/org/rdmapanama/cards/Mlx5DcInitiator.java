@@ -25,7 +25,6 @@ final class Mlx5DcInitiator {
     private final Mlx5Card card;
     private final DeviceFile file;
     private final CardQueuePair owner;
-    private final Card.QueuePairRequest request;
 
     /** What it was modified with, a struct ibv_qp_attr. */
     private final Arena arena = Arena.ofShared();
@@ -41,11 +40,10 @@ final class Mlx5DcInitiator {
     private int outstanding;
     private boolean failed;
 
-    Mlx5DcInitiator(Mlx5Card card, DeviceFile file, CardQueuePair owner, Card.QueuePairRequest request) {
+    Mlx5DcInitiator(Mlx5Card card, DeviceFile file, CardQueuePair owner) {
         this.card = card;
         this.file = file;
         this.owner = owner;
-        this.request = request;
     }
 
     int softMask(MemorySegment wanted, int mask) throws CommandException {
@@ -117,7 +115,6 @@ final class Mlx5DcInitiator {
             known = DcConnection.open(
                     file,
                     owner,
-                    request,
                     attributes,
                     new DcConnection.Path(gid, sourceIndex),
                     target,
@@ -155,7 +152,7 @@ final class Mlx5DcInitiator {
         outstanding--;
         if (!success && !failed) {
             fail();
-            file.fail(request.softPair());
+            file.fail(owner.softPair());
         }
     }
 

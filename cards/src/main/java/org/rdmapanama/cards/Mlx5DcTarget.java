@@ -42,7 +42,8 @@ final class Mlx5DcTarget implements CardQueuePair {
         return file;
     }
 
-    Card.QueuePairRequest request() {
+    @Override
+    public Card.QueuePairRequest request() {
         return request;
     }
 
@@ -94,16 +95,6 @@ final class Mlx5DcTarget implements CardQueuePair {
     @Override
     public boolean completesIn(CardCompletionQueue queue) {
         return request.receiveCompletions().equals(queue);
-    }
-
-    @Override
-    public long softPair() {
-        return request.softPair();
-    }
-
-    @Override
-    public int number() {
-        return request.number();
     }
 
     /** A real card creates it only on the way to RTR. */

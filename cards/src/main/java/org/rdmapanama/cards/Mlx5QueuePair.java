@@ -75,7 +75,7 @@ final class Mlx5QueuePair extends PostingQueuePair {
         sendUnits = in.getInt("sq_wqe_count");
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
-        initiator = card == null ? null : new Mlx5DcInitiator(card, file, this, request);
+        initiator = card == null ? null : new Mlx5DcInitiator(card, file, this);
         // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
     }

@@ -73,19 +73,8 @@ abstract class PostingQueuePair implements CardQueuePair {
     record Start(int sends, int receives) {}
 
     @Override
-    public boolean completesIn(CardCompletionQueue queue) {
-        return request.sendCompletions().equals(queue)
-                || request.receiveCompletions().equals(queue);
-    }
-
-    @Override
-    public long softPair() {
-        return request.softPair();
-    }
-
-    @Override
-    public int number() {
-        return request.number();
+    public Card.QueuePairRequest request() {
+        return request;
     }
 
     @Override

@@ -55,6 +55,7 @@ final class PingPong {
     private final Duration limit;
 
     private Gid remoteGid;
+
     /** The number of empty polls, of all messages: a peer that answers soon must not keep this from looking. */
     private int polls;
 
