@@ -1,28 +1,35 @@
 # shellcheck shell=bash
 # Archives of classes. Source this file after common.sh, where everything is built. Needs $here.
 
-# Makes a class path for the JVMs that run tests, and a file that holds its classes, parsed and linked, for the option
-# -XX:AOTCache. With both a command of ours starts in a third of the time, which matters in the emulated lab. Sets
-# archived_classes to the class path, which may be continued, but not changed otherwise, and archive to the file, or to
-# nothing where there is none: nothing depends on it.
+# Makes a class path for the JVMs that run tests and for the programs that these start, and two files that hold classes of
+# it, parsed and linked, for the option -XX:AOTCache: one for JVMs that run tests, and one for programs, which have less to
+# load, because a JVM loads all classes of its file when it starts. With them a command of ours starts in a third of the
+# time, which matters in the emulated lab. Sets archived_classes to the class path, which may be continued, but not changed
+# otherwise, and archive and program_archive to the files, or to nothing where there are none: nothing depends on them.
 # $1 is a folder for what this makes, once for each JDK, and again when something has changed; $2 are jars, separated by
 # colons; the others are folders with the classes of tests.
 archive_classes() {
-    local folder=$1 new
+    local folder=$1 version
     archived_classes=$2
     archive=
+    program_archive=
     shift 2
     # Older ones have no such option.
-    [ "$(jdk_version "$JAVA_HOME" | sed 's/[^0-9].*//')" -ge 25 ] || return 0
-    new=$folder/classes-$(jdk_version "$JAVA_HOME").aot
+    version=$(jdk_version "$JAVA_HOME")
+    [ "${version%%[^0-9]*}" -ge 25 ] || return 0
     mkdir -p "$folder"
     # Parts of a run that begin at the same time need it once.
     exec {archive_lock}>"$folder/archive.lock"
     ! command -v flock >/dev/null || flock "$archive_lock"
-    if make_jars "$@" >"$new.log" 2>&1 && make_archive >>"$new.log" 2>&1; then
-        archive=$new
+    if {
+        make_jars "$@" && make_archive "$folder/tests-$version.aot" org.junit.platform.console.ConsoleLauncher execute \
+            --select-class=org.rdmapanama.samples.Training --fail-if-no-tests --disable-banner &&
+            make_archive "$folder/programs-$version.aot" org.rdmapanama.samples.ProgramTraining
+    } >"$folder/archives.log" 2>&1; then
+        archive=$folder/tests-$version.aot
+        program_archive=$folder/programs-$version.aot
     else
-        note "could not make an archive of classes, so JVMs start more slowly: see $new.log"
+        note "could not make archives of classes, so JVMs start more slowly: see $folder/archives.log"
     fi
     exec {archive_lock}>&-
 }
@@ -68,8 +75,10 @@ make_jars() {
     archived_classes=${archived_classes/"$old"/"$modern"}:$tests
 }
 
-# Runs what loads and links most classes.
+# Makes the archive $1 of what a JVM loads and links that runs the main class and the arguments which follow.
 make_archive() {
+    local new=$1
+    shift
     # shellcheck disable=SC2086 # one word each
     if [ -e "$new" ] && [ -z "$(find ${archived_classes//:/ } -newer "$new" -print -quit)" ]; then
         return 0
@@ -79,7 +88,6 @@ make_archive() {
     # it at every start.
     RDMA_DEVICE=soft0 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "-XX:AOTCacheOutput=$new.$$" \
         -XX:+UnlockDiagnosticVMOptions -XX:-AOTAdapterCaching -XX:-AOTStubCaching \
-        --enable-native-access=ALL-UNNAMED -cp "$archived_classes" org.junit.platform.console.ConsoleLauncher \
-        execute --select-class=org.rdmapanama.samples.Training --fail-if-no-tests --disable-banner &&
+        --enable-native-access=ALL-UNNAMED -cp "$archived_classes" "$@" &&
         mv "$new.$$" "$new"
 }

@@ -85,11 +85,14 @@ public final class Program implements AutoCloseable {
         String archive = System.getProperty("tests.archive");
         if (archive != null) {
             // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
-            command.addAll(List.of("-XX:AOTCache=" + archive, "-Xlog:aot=off", "-Xlog:cds=off"));
-        }
-        if (System.getProperty(ARCHIVE_PATH) != null) {
-            // The longer class path has log4j-core too: keep the provider of this JVM.
-            command.add("-Dlog4j.provider=" + System.getProperty("log4j.provider"));
+            // At the
+            // address that it was made for, it need not be changed, which would touch each of its pages.
+            command.addAll(List.of(
+                    "-XX:AOTCache=" + archive,
+                    "-Xlog:aot=off",
+                    "-Xlog:cds=off",
+                    "-XX:+UnlockDiagnosticVMOptions",
+                    "-XX:ArchiveRelocationMode=0"));
         }
         if ("soft0".equals(System.getenv("RDMA_DEVICE"))) {
             // Not the usual one: the tests of this process, whose device is closed in between, find that free.
