@@ -80,6 +80,9 @@ public final class ProgressEngine {
 
     private boolean sleeping;
 
+    /** Whether a thread may have waited for the sockets since a waiting thread last read all of them. */
+    private boolean socketsDue;
+
     /** Whether a waiting thread may have left acknowledgements to go with what its program sends next. */
     private boolean leftForReply;
 
@@ -297,7 +300,8 @@ public final class ProgressEngine {
     /**
      * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. What it leaves keeps the
      * thread from sleeping: the descriptor stays readable while a socket has packets, and {@link #maySleep} refuses for those
-     * that have left their socket or are in shared memory.
+     * that have left their socket or are in shared memory. So the sockets that did not have the last packet are read after a
+     * sleep, and otherwise as seldom as by a caller that polls.
      */
     public void progressForWaiter() {
         if (!connected) {
@@ -310,9 +314,11 @@ public final class ProgressEngine {
         }
     }
 
-    private boolean turnForWaiter(boolean everywhere) {
+    private boolean turnForWaiter(boolean first) {
         lock.lock();
         try {
+            boolean everywhere = first && (socketsDue || polling.isTurnOfAll());
+            socketsDue &= !everywhere;
             if (polling.beginsByWaiting() && sleeping) {
                 wake();
             }
@@ -339,7 +345,9 @@ public final class ProgressEngine {
             sendLeft();
             slept = true;
             wire.expectSleepers(true);
-            return !wire.hasMore() && !wire.sleep();
+            boolean may = !wire.hasMore() && !wire.sleep();
+            socketsDue |= may;
+            return may;
         } finally {
             unlock();
         }

@@ -9,6 +9,9 @@ import java.nio.ByteOrder;
  * hold the lock of the device.
  */
 abstract class PacketReceiver {
+    /** The length of a datagram that wakes up a device and says no more: that of no packet. */
+    static final int BELL_BYTES = 1;
+
     /** Contains the packet taken last. */
     final ByteBuffer buffer;
 

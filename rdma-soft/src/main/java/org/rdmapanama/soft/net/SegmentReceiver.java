@@ -66,11 +66,8 @@ final class SegmentReceiver extends PacketReceiver {
             received = 0;
         }
         int told = datagrams.segment();
-        if (together > 0 || told > 0) {
-            cameTogether();
-            together = 2;
-        } else {
-            together = 1;
+        if (received != BELL_BYTES) {
+            noteTogether(told > 0);
         }
         segment = told > 0 ? told : received;
         from(peers.at(datagrams.sender(), from()));
@@ -78,6 +75,15 @@ final class SegmentReceiver extends PacketReceiver {
         taken = 0;
         end = received;
         return true;
+    }
+
+    private void noteTogether(boolean joined) {
+        if (together > 0 || joined) {
+            cameTogether();
+            together = 2;
+        } else {
+            together = 1;
+        }
     }
 
     private void cameAlone() {

@@ -94,7 +94,7 @@ public final class Wire implements AutoCloseable {
     private final int[] descriptors;
 
     /** What wakes up a peer that sleeps: a datagram that is too short for a packet. */
-    private final ByteBuffer bell = ByteBuffer.allocateDirect(1);
+    private final ByteBuffer bell = ByteBuffer.allocateDirect(PacketReceiver.BELL_BYTES);
 
     private final long bellAddress = MemorySegment.ofBuffer(bell).address();
 
@@ -450,7 +450,8 @@ public final class Wire implements AutoCloseable {
     /** Sends a datagram that says no more than that it is time to look. Returns false if there is no room for it now. */
     private boolean ring(Peer to, int index) {
         if (datagrams != null && descriptors[index] >= 0) {
-            return !Datagrams.isForWantOfRoom(datagrams.send(descriptors[index], bellAddress, 1, 0, to.struct));
+            return !Datagrams.isForWantOfRoom(
+                    datagrams.send(descriptors[index], bellAddress, PacketReceiver.BELL_BYTES, 0, to.struct));
         }
         try {
             return channels[index].send(bell.clear(), to.address) > 0;
@@ -529,6 +530,11 @@ public final class Wire implements AutoCloseable {
         for (int count = 0; count < most; count++) {
             if (!packets.next()) {
                 return count > 0;
+            }
+            if (packets.length() == PacketReceiver.BELL_BYTES) {
+                // What it tells of is in shared memory. What else the socket may have comes later.
+                received++;
+                return true;
             }
             busiest = index;
             if (!check(packets, index, receiver)) {
