@@ -18,6 +18,9 @@ module org.rdmapanama {
     exports org.rdmapanama.memory;
     exports org.rdmapanama.pool;
     exports org.rdmapanama.queue;
+    exports org.rdmapanama.internal to
+            org.rdmapanama.efa,
+            org.rdmapanama.mlx5;
     exports org.rdmapanama.internal.provider to
             org.rdmapanama.cm,
             org.rdmapanama.efa,

@@ -1,10 +1,9 @@
 package org.rdmapanama.efa;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.ffm.efa.efadv_device_attr;
+import org.rdmapanama.internal.Codes;
 
 /**
  * The limits and capabilities of an EFA device, {@code struct efadv_device_attr}; see efadv_query_device(3).
@@ -31,22 +30,17 @@ public record EfaDeviceAttributes(
      * @throws NullPointerException when the capabilities or one of them are null
      */
     public EfaDeviceAttributes {
-        Set<EfaCapability> copy = EnumSet.noneOf(EfaCapability.class);
-        copy.addAll(capabilities);
-        capabilities = Collections.unmodifiableSet(copy);
+        capabilities = Codes.copyOf(EfaCapability.class, capabilities);
     }
 
     static EfaDeviceAttributes read(MemorySegment struct) {
-        Set<EfaCapability> capabilities = EnumSet.allOf(EfaCapability.class);
-        int flags = efadv_device_attr.device_caps(struct);
-        capabilities.removeIf(capability -> (flags & capability.code()) == 0);
         return new EfaDeviceAttributes(
                 efadv_device_attr.max_sq_wr(struct),
                 efadv_device_attr.max_rq_wr(struct),
                 Short.toUnsignedInt(efadv_device_attr.max_sq_sge(struct)),
                 Short.toUnsignedInt(efadv_device_attr.max_rq_sge(struct)),
                 Short.toUnsignedInt(efadv_device_attr.inline_buf_size(struct)),
-                capabilities,
+                Codes.flags(EfaCapability.class, EfaCapability::code, efadv_device_attr.device_caps(struct)),
                 Integer.toUnsignedLong(efadv_device_attr.max_rdma_size(struct)));
     }
 }

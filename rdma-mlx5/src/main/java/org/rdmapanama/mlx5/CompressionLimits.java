@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.mlx5.mlx5dv_cqe_comp_caps;
+import org.rdmapanama.internal.Codes;
 
 /**
  * How a device can compress completions, {@code struct mlx5dv_cqe_comp_caps}: several into one entry of the ring. It does so
@@ -19,13 +20,13 @@ public record CompressionLimits(int maxCompletions, Set<CompressionFormat> forma
      * @throws NullPointerException when the formats or one of them are null
      */
     public CompressionLimits {
-        formats = Bits.copy(CompressionFormat.class, formats);
+        formats = Codes.copyOf(CompressionFormat.class, formats);
     }
 
     static CompressionLimits read(MemorySegment struct) {
         return new CompressionLimits(
                 mlx5dv_cqe_comp_caps.max_num(struct),
-                Bits.of(
+                Codes.flags(
                         CompressionFormat.class,
                         CompressionFormat::code,
                         mlx5dv_cqe_comp_caps.supported_format(struct)));

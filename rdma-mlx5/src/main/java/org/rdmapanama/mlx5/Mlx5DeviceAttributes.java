@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.mlx5.mlx5dv_context;
+import org.rdmapanama.internal.Codes;
 
 /**
  * The limits and capabilities of a ConnectX device, {@code struct mlx5dv_context}; see mlx5dv_query_device(3). What an older
@@ -33,18 +34,18 @@ public record Mlx5DeviceAttributes(
      * @throws NullPointerException when a set or a part of one is null
      */
     public Mlx5DeviceAttributes {
-        capabilities = Bits.copy(Mlx5Capability.class, capabilities);
-        tunnelOffloads = Bits.copy(TunnelOffload.class, tunnelOffloads);
+        capabilities = Codes.copyOf(Mlx5Capability.class, capabilities);
+        tunnelOffloads = Codes.copyOf(TunnelOffload.class, tunnelOffloads);
     }
 
     /** Reads what the library has filled in; the other fields must be zero. */
     static Mlx5DeviceAttributes read(MemorySegment struct) {
         return new Mlx5DeviceAttributes(
-                Bits.of(Mlx5Capability.class, Mlx5Capability::code, mlx5dv_context.flags(struct)),
+                Codes.flags(Mlx5Capability.class, Mlx5Capability::code, mlx5dv_context.flags(struct)),
                 CompressionLimits.read(mlx5dv_context.cqe_comp_caps(struct)),
                 ParsingLimits.read(mlx5dv_context.sw_parsing_caps(struct)),
                 StridingLimits.read(mlx5dv_context.striding_rq_caps(struct)),
-                Bits.of(TunnelOffload.class, TunnelOffload::code, mlx5dv_context.tunnel_offloads_caps(struct)),
+                Codes.flags(TunnelOffload.class, TunnelOffload::code, mlx5dv_context.tunnel_offloads_caps(struct)),
                 DcLimits.read(struct),
                 mlx5dv_context.max_dynamic_bfregs(struct),
                 Byte.toUnsignedInt(mlx5dv_context.num_lag_ports(struct)));

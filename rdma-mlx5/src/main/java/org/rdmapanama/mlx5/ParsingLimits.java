@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.mlx5.mlx5dv_sw_parsing_caps;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.queue.QueuePairType;
 
 /**
@@ -18,13 +19,14 @@ public record ParsingLimits(Set<ParsingOffload> offloads, Set<QueuePairType> que
      * @throws NullPointerException when a set or a part of one is null
      */
     public ParsingLimits {
-        offloads = Bits.copy(ParsingOffload.class, offloads);
-        queuePairTypes = Bits.copy(QueuePairType.class, queuePairTypes);
+        offloads = Codes.copyOf(ParsingOffload.class, offloads);
+        queuePairTypes = Codes.copyOf(QueuePairType.class, queuePairTypes);
     }
 
     static ParsingLimits read(MemorySegment struct) {
         return new ParsingLimits(
-                Bits.of(ParsingOffload.class, ParsingOffload::code, mlx5dv_sw_parsing_caps.sw_parsing_offloads(struct)),
-                Bits.queuePairTypes(mlx5dv_sw_parsing_caps.supported_qpts(struct)));
+                Codes.flags(
+                        ParsingOffload.class, ParsingOffload::code, mlx5dv_sw_parsing_caps.sw_parsing_offloads(struct)),
+                QueuePairType.ofMask(mlx5dv_sw_parsing_caps.supported_qpts(struct)));
     }
 }

@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.rdmapanama.ffm.mlx5.mlx5dv_striding_rq_caps;
+import org.rdmapanama.internal.Codes;
 import org.rdmapanama.queue.QueuePairType;
 
 /**
@@ -27,7 +28,7 @@ public record StridingLimits(
      * @throws NullPointerException when the types or one of them are null
      */
     public StridingLimits {
-        queuePairTypes = Bits.copy(QueuePairType.class, queuePairTypes);
+        queuePairTypes = Codes.copyOf(QueuePairType.class, queuePairTypes);
     }
 
     static StridingLimits read(MemorySegment struct) {
@@ -36,6 +37,6 @@ public record StridingLimits(
                 mlx5dv_striding_rq_caps.max_single_stride_log_num_of_bytes(struct),
                 mlx5dv_striding_rq_caps.min_single_wqe_log_num_of_strides(struct),
                 mlx5dv_striding_rq_caps.max_single_wqe_log_num_of_strides(struct),
-                Bits.queuePairTypes(mlx5dv_striding_rq_caps.supported_qpts(struct)));
+                QueuePairType.ofMask(mlx5dv_striding_rq_caps.supported_qpts(struct)));
     }
 }
