@@ -3,63 +3,38 @@ package org.rdmapanama.efa.internal;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
-import java.lang.reflect.Field;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.efa.efadv_cq;
 import org.rdmapanama.ffm.efa.efadv_h;
+import org.rdmapanama.testing.Signatures;
 
 /** The signatures written by hand, where an address is a long, against those that jextract read off the header. */
 class EfaDescriptorsTest {
+    private static final String MEMBER = "wc_read_sgid";
+
     @BeforeAll
     static void makeTheFunctionsVisible() {
         // The generated class looks each of them up when it is first asked for its signature.
         NativeLibrary.EFA.load();
     }
 
-    private static List<Field> handles() {
-        List<Field> handles = Arrays.stream(Libefa.class.getDeclaredFields())
-                .filter(field -> field.getType() == MethodHandle.class)
-                .toList();
+    private static List<Signatures.Handle> handles() throws IllegalAccessException {
+        List<Signatures.Handle> handles = Signatures.handlesOf(Libefa.class);
         assertTrue(handles.size() > 5);
         return handles;
     }
 
     @ParameterizedTest
     @MethodSource("handles")
-    void shouldAgreeWithTheHeader(Field field) throws ReflectiveOperationException {
-        field.setAccessible(true);
-        MethodType own = ((MethodHandle) field.get(null)).type();
-        String name = field.getName().toLowerCase(Locale.ROOT);
-        FunctionDescriptor descriptor;
-        // A segment in front is for errno, or the address of the function.
-        int first = own.parameterType(0) == MemorySegment.class ? 1 : 0;
-        if (name.equals("wc_read_sgid")) {
-            descriptor = efadv_cq.wc_read_sgid.descriptor();
-        } else {
-            descriptor = (FunctionDescriptor)
-                    efadv_h.class.getMethod("efadv_" + name + "$descriptor").invoke(null);
-        }
-        MethodType header = descriptor.toMethodType();
-        assertEquals(withLongs(header), own.dropParameterTypes(0, first));
-    }
-
-    private static MethodType withLongs(MethodType type) {
-        MethodType longs = type.returnType() == MemorySegment.class ? type.changeReturnType(long.class) : type;
-        for (int i = 0; i < longs.parameterCount(); i++) {
-            if (longs.parameterType(i) == MemorySegment.class) {
-                longs = longs.changeParameterType(i, long.class);
-            }
-        }
-        return longs;
+    void shouldAgreeWithTheHeader(Signatures.Handle handle) throws ReflectiveOperationException {
+        MethodType header = handle.function().equals(MEMBER)
+                ? Signatures.ofMember(efadv_cq.class, MEMBER)
+                : Signatures.ofHeader(efadv_h.class, "efadv_" + handle.function());
+        assertEquals(header, handle.ofFunction());
     }
 }

@@ -1,16 +1,10 @@
 package org.rdmapanama.internal.libibverbs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
-import java.lang.reflect.Field;
-import java.lang.reflect.Method;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,6 +22,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.ffm.verbs.verbs_context;
+import org.rdmapanama.testing.Signatures;
 
 /** The signatures written by hand, where an address is a long, against those that jextract read off the header. */
 class DescriptorsTest {
@@ -53,20 +48,14 @@ class DescriptorsTest {
     }
 
     private static List<Arguments> handlesOf(Class<?> owner) throws IllegalAccessException {
-        List<Field> fields = Arrays.stream(owner.getDeclaredFields())
-                .filter(field -> field.getType() == MethodHandle.class)
+        return Signatures.handlesOf(owner).stream()
+                .map(handle -> Arguments.of(handle.name(), handle.type()))
                 .toList();
-        assertFalse(fields.isEmpty());
-        List<Arguments> handles = new ArrayList<>();
-        for (Field field : fields) {
-            field.setAccessible(true);
-            handles.add(Arguments.of(field.getName(), ((MethodHandle) field.get(null)).type()));
-        }
-        return handles;
     }
 
-    private static Stream<Arguments> exportedFunctions() throws IllegalAccessException {
-        return Stream.concat(handlesOf(DeviceFunctions.class).stream(), handlesOf(Libibverbs.class).stream());
+    private static Stream<Signatures.Handle> exportedFunctions() throws IllegalAccessException {
+        return Stream.concat(
+                Signatures.handlesOf(DeviceFunctions.class).stream(), Signatures.handlesOf(Libibverbs.class).stream());
     }
 
     private static Stream<Arguments> functionsOfExtendedQueues() throws IllegalAccessException {
@@ -81,41 +70,12 @@ class DescriptorsTest {
         return handlesOf(InlineVerbs.class).stream();
     }
 
-    /** What a handle for a signature takes and returns when addresses are longs. */
-    private static MethodType withLongs(FunctionDescriptor generated) {
-        MethodType type = generated.toMethodType();
-        for (int i = 0; i < type.parameterCount(); i++) {
-            if (type.parameterType(i) == MemorySegment.class) {
-                type = type.changeParameterType(i, long.class);
-            }
-        }
-        return type.returnType() == MemorySegment.class ? type.changeReturnType(long.class) : type;
-    }
-
-    /** The segment that takes the errno, or the function pointer, comes before the arguments of the C function. */
-    private static MethodType argumentsOnly(MethodType handle) {
-        return handle.parameterCount() > 0 && handle.parameterType(0) == MemorySegment.class
-                ? handle.dropParameterTypes(0, 1)
-                : handle;
-    }
-
-    private static FunctionDescriptor generated(String handle) throws ReflectiveOperationException {
-        // Some functions have a second handle, which captures errno.
-        String function = "ibv_" + handle.replace("_WITH_ERRNO", "").toLowerCase(Locale.ROOT);
-        Method method;
-        try {
-            method = rdma_h.class.getMethod(function + "$descriptor");
-        } catch (NoSuchMethodException e) {
-            // Functions behind a macro or an inline function have a leading underscore.
-            method = rdma_h.class.getMethod("_" + function + "$descriptor");
-        }
-        return (FunctionDescriptor) method.invoke(null);
-    }
-
     @ParameterizedTest(name = "{0}")
     @MethodSource("exportedFunctions")
-    void shouldMatchTheHeader(String handle, MethodType type) throws ReflectiveOperationException {
-        assertEquals(withLongs(generated(handle)), argumentsOnly(type));
+    void shouldMatchTheHeader(Signatures.Handle handle) throws ReflectiveOperationException {
+        // Some functions have a second handle, which captures errno.
+        String function = handle.function().replace("_with_errno", "");
+        assertEquals(Signatures.ofHeader(rdma_h.class, "ibv_" + function), handle.ofFunction());
     }
 
     @ParameterizedTest(name = "{0}")
@@ -123,35 +83,30 @@ class DescriptorsTest {
     void shouldMatchTheFunctionPointer(String handle, MethodType type) {
         assertEquals(MemorySegment.class, type.parameterType(0), "the function pointer");
         // Some take a segment for the errno behind it.
-        MethodType actual = argumentsOnly(type.dropParameterTypes(0, 1));
+        MethodType actual = Signatures.withoutSegment(type.dropParameterTypes(0, 1));
         if (handle.startsWith("POST")) {
-            assertEquals(withLongs(ibv_context_ops.post_send.descriptor()), actual);
-            assertEquals(withLongs(ibv_context_ops.post_recv.descriptor()), actual);
-            assertEquals(withLongs(ibv_context_ops.post_srq_recv.descriptor()), actual);
-            assertEquals(withLongs(ibv_wq.post_recv.descriptor()), actual);
-            assertEquals(withLongs(verbs_context.post_srq_ops.descriptor()), actual);
+            assertEquals(Signatures.withLongs(ibv_context_ops.post_send.descriptor()), actual);
+            assertEquals(Signatures.withLongs(ibv_context_ops.post_recv.descriptor()), actual);
+            assertEquals(Signatures.withLongs(ibv_context_ops.post_srq_recv.descriptor()), actual);
+            assertEquals(Signatures.withLongs(ibv_wq.post_recv.descriptor()), actual);
+            assertEquals(Signatures.withLongs(verbs_context.post_srq_ops.descriptor()), actual);
         } else {
-            assertEquals(withLongs(POINTERS.get(handle)), actual);
+            assertEquals(Signatures.withLongs(POINTERS.get(handle)), actual);
         }
-    }
-
-    private static MethodType generated(Class<?> struct, String member) throws ReflectiveOperationException {
-        Class<?> function = Class.forName(struct.getName() + "$" + member);
-        return withLongs((FunctionDescriptor) function.getMethod("descriptor").invoke(null));
     }
 
     @ParameterizedTest(name = "{1}")
     @MethodSource("functionsOfExtendedQueues")
     void shouldMatchTheFunctionOfAnExtendedQueue(Class<?> struct, String handle, MethodType type)
             throws ReflectiveOperationException {
-        assertEquals(generated(struct, handle.toLowerCase(Locale.ROOT)), type.dropParameterTypes(0, 1));
+        assertEquals(Signatures.ofMember(struct, handle.toLowerCase(Locale.ROOT)), type.dropParameterTypes(0, 1));
     }
 
     @ParameterizedTest
     @EnumSource(ContextOp.class)
     void shouldMatchTheFunctionOfAContext(ContextOp op) throws ReflectiveOperationException {
         assertEquals(
-                generated(verbs_context.class, op.name().toLowerCase(Locale.ROOT)),
+                Signatures.ofMember(verbs_context.class, op.name().toLowerCase(Locale.ROOT)),
                 op.shape().handle.type().dropParameterTypes(0, 2));
     }
 }
