@@ -27,6 +27,9 @@ interface CardQueuePair {
         throw new UnsupportedOperationException("this card injects no errors");
     }
 
+    /** Moves the pair to the error state: the program did not ask for it. */
+    void fail();
+
     /** Frees what the card has for the pair, which was destroyed. */
     void close();
 

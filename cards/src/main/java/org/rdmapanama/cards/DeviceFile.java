@@ -362,7 +362,7 @@ final class DeviceFile {
         asyncEvents.asynchronous(rdma_h.IBV_EVENT_CQ_ERR(), queue.handle());
         for (CardQueuePair pair : pairs.all()) {
             if (pair.completesIn(queue)) {
-                fail(pair.softPair());
+                pair.fail();
                 asyncEvents.asynchronous(rdma_h.IBV_EVENT_QP_FATAL(), userHandles.get(pair.softPair()));
             }
         }

@@ -174,6 +174,11 @@ final class EfaQueuePair implements CardQueuePair {
         }
     }
 
+    @Override
+    public void fail() {
+        file.fail(softPair());
+    }
+
     private void flush() {
         for (Receive receive : posted) {
             receiveCompletions.notReceived(number, receive.id(), EfaStatus.FLUSHED);

@@ -151,8 +151,7 @@ final class Mlx5DcInitiator {
     void completed(boolean success) {
         outstanding--;
         if (!success && !failed) {
-            fail();
-            file.fail(owner.softPair());
+            owner.fail();
         }
     }
 

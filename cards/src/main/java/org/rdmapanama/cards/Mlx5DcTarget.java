@@ -84,11 +84,17 @@ final class Mlx5DcTarget implements CardQueuePair {
         return false;
     }
 
+    /** Initiators do not find it any more. */
     @Override
-    public void close() {
+    public void fail() {
         card.forget(this);
         connections.forEach(DcConnection::targetClosed);
         connections.clear();
+    }
+
+    @Override
+    public void close() {
+        fail();
         arena.close();
     }
 

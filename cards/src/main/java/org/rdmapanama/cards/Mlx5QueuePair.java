@@ -108,7 +108,7 @@ final class Mlx5QueuePair extends PostingQueuePair {
     }
 
     @Override
-    void fail() {
+    public void fail() {
         super.fail();
         if (initiator != null) {
             initiator.fail();

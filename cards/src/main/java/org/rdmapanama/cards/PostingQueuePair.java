@@ -161,8 +161,8 @@ abstract class PostingQueuePair implements CardQueuePair {
         return postSend(executed);
     }
 
-    /** Moves the pair to the state ERR. */
-    void fail() {
+    @Override
+    public void fail() {
         file.fail(request.softPair());
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.management.ThreadMXBean;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -35,6 +36,8 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEvent;
+import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.mlx5.Mlx5Device;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -54,6 +57,10 @@ class DcCardTest {
     private static final long KEY = 0xfedc_ba98_7654_3210L;
     private static final int WRITES = 1000;
     private static final int MAX_ROUNDS = 50;
+    private static final int EARLIER = 8;
+    private static final int MORE_THAN_FIT = 20;
+    private static final int TURNS = 5;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private VerbsArena arena;
@@ -342,6 +349,80 @@ class DcCardTest {
     private static void restart(Side initiator) {
         initiator.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
         initiator.queuePair.activate();
+    }
+
+    /** Its queue pair fails with the queue, and sends nothing any more. */
+    @Test
+    void shouldStopAnInitiatorWhoseCompletionQueueOverruns() throws InterruptedException {
+        Side target = target(KEY);
+        CompletionQueue small = context.createCompletionQueue(new CompletionQueueOptions(7));
+        Side initiator = activated(mlx5.createDcInitiator(
+                domain,
+                new QueuePairOptions(QueuePairType.DRIVER, small)
+                        .maxSendWorkRequests(32)
+                        .sendOperations(SendOperation.RDMA_WRITE)));
+        AddressHandle handle = handleFor(initiator, target);
+        for (int i = 0; i < MORE_THAN_FIT; i++) {
+            writeLong(initiator, handle, target, 0, i);
+        }
+        AsyncEvent event = context.awaitAsyncEvent(LIMIT).orElseThrow();
+        assertEquals(AsyncEventType.CQ_ERR, event.type());
+        event = context.awaitAsyncEvent(LIMIT).orElseThrow();
+        assertEquals(AsyncEventType.QP_FATAL, event.type());
+        assertEquals(initiator.queuePair, event.source());
+        initiator.awaitState(QueuePairState.ERR);
+        writeLong(initiator, handle, target, 8, 1);
+        // The card takes turns, so that it has looked at the first one when the second one is complete.
+        Side second = initiator();
+        for (int i = 0; i < TURNS; i++) {
+            writeLong(second, handle, target, 16, 1);
+            second.await().is(CompletionOpcode.RDMA_WRITE, 1);
+        }
+        assertEquals(0, target.memory.get(ValueLayout.JAVA_LONG, 8));
+        assertEquals(1, target.memory.get(ValueLayout.JAVA_LONG, 16));
+    }
+
+    /** It cannot complete what it receives, and no initiator finds it any more. */
+    @Test
+    void shouldNotReachATargetWhoseCompletionQueueOverruns() throws InterruptedException {
+        CompletionQueue small = context.createCompletionQueue(new CompletionQueueOptions(7));
+        SharedReceiveQueue receives =
+                domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(64));
+        Side target = activated(mlx5.createDcTarget(
+                domain, new QueuePairOptions(QueuePairType.DRIVER, small).sharedReceiveQueue(receives), KEY));
+        Side initiator = initiator();
+        for (int i = 0; i < MORE_THAN_FIT; i++) {
+            postReceive(target, i, 0, 8);
+        }
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            for (int i = 0; i < MORE_THAN_FIT; i++) {
+                batch.send()
+                        .toTarget(handleFor(initiator, target), target.queuePair.number(), KEY)
+                        .add(initiator.region, 0, 8);
+            }
+            batch.complete();
+        }
+        AsyncEvent event = context.awaitAsyncEvent(LIMIT).orElseThrow();
+        assertEquals(AsyncEventType.CQ_ERR, event.type());
+        assertEquals(small, event.source());
+        event = context.awaitAsyncEvent(LIMIT).orElseThrow();
+        assertEquals(AsyncEventType.QP_FATAL, event.type());
+        assertEquals(target.queuePair, event.source());
+        Side second = initiator();
+        writeLong(second, handleFor(second, target), target, 0, 1);
+        assertEquals(CompletionStatus.RETRY_EXC_ERR, second.await().status());
+    }
+
+    /** Writes a number, which is the identifier of the request, too. */
+    private static void writeLong(Side initiator, AddressHandle handle, Side target, long offset, long value) {
+        initiator.memory.set(ValueLayout.JAVA_LONG, offset, value);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            batch.id(value)
+                    .rdmaWrite(target.region.address() + offset, target.region.rkey())
+                    .toTarget(handle, target.queuePair.number(), KEY)
+                    .add(initiator.region, offset, 8);
+            batch.complete();
+        }
     }
 
     @Test
