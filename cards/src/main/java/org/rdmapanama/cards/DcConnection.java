@@ -1,7 +1,11 @@
 package org.rdmapanama.cards;
 
+import static org.rdmapanama.cards.CommandException.check;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
@@ -18,12 +22,12 @@ import org.rdmapanama.soft.memory.Memory;
  */
 final class DcConnection {
     private static final int SEGMENTS = 30;
-    private static final int GID_BYTES = 16;
     private static final int READS = 16;
 
     /** One of the two queue pairs. */
     private record End(DeviceFile file, long softPair, int number) {
-        static End create(Arena arena, DeviceFile file, CardQueuePair owner, CardCompletionQueue completions) {
+        static End create(Arena arena, DeviceFile file, CardQueuePair owner, CardCompletionQueue completions)
+                throws CommandException {
             Card.QueuePairRequest request = owner.request();
             MemorySegment init = arena.allocate(ibv_qp_init_attr.layout());
             MemorySegment queue = MemorySegment.ofAddress(completions.softQueue());
@@ -38,14 +42,14 @@ final class DcConnection {
             ibv_qp_cap.max_send_wr(cap, Math.max(1, request.sends()));
             ibv_qp_cap.max_send_sge(cap, SEGMENTS);
             ibv_qp_cap.max_inline_data(cap, Mlx5Card.DESCRIPTOR_BYTES);
-            long pair = succeeded(file.soft().createQueuePair(request.protectionDomain(), init.address()));
+            long pair = check(file.soft().createQueuePair(request.protectionDomain(), init.address()));
             int number = ibv_qp.qp_num(Native.struct(pair, ibv_qp.layout()));
             file.hide(pair, number, owner);
             return new End(file, pair, number);
         }
 
-        void modify(MemorySegment attributes, int mask) {
-            succeeded(file.soft().modifyQueuePair(softPair, attributes.address(), mask | rdma_h.IBV_QP_STATE()));
+        void modify(MemorySegment attributes, int mask) throws CommandException {
+            check(file.soft().modifyQueuePair(softPair, attributes.address(), mask | rdma_h.IBV_QP_STATE()));
         }
 
         void destroy() {
@@ -55,12 +59,28 @@ final class DcConnection {
     }
 
     /**
+     * A GID, as it is in memory.
+     *
+     * @param first its first eight bytes
+     */
+    record RawGid(long first, long second) {
+        static RawGid at(long address) {
+            return new RawGid(Memory.getLong(address), Memory.getLong(address + Long.BYTES));
+        }
+
+        void writeTo(long address) {
+            Memory.putLong(address, first);
+            Memory.putLong(address + Long.BYTES, second);
+        }
+    }
+
+    /**
      * What the two sides say of the path between them.
      *
-     * @param gid the address of the other side's GID
+     * @param gid that of the other side
      * @param sourceIndex that of the own GID
      */
-    record Path(long gid, int sourceIndex) {}
+    record Path(RawGid gid, int sourceIndex) {}
 
     private final Mlx5DcTarget target;
     private final End initiating;
@@ -72,17 +92,11 @@ final class DcConnection {
         this.answering = answering;
     }
 
-    private static long succeeded(long result) {
-        if (result < 0) {
-            throw new IllegalStateException("soft0 refused a connection: errno " + -result);
-        }
-        return result;
-    }
-
     /**
      * Connects.
      *
      * @param sender what the initiator was modified with, a struct ibv_qp_attr
+     * @throws CommandException if soft0 refuses it; nothing is left then
      */
     static DcConnection open(
             DeviceFile file,
@@ -90,12 +104,16 @@ final class DcConnection {
             MemorySegment sender,
             Path toTarget,
             Mlx5DcTarget target,
-            Path toInitiator) {
+            Path toInitiator)
+            throws CommandException {
+        List<End> ends = new ArrayList<>();
         try (Arena arena = Arena.ofConfined()) {
             End initiating =
                     End.create(arena, file, initiator, initiator.request().sendCompletions());
+            ends.add(initiating);
             End answering =
                     End.create(arena, target.file(), target, target.request().receiveCompletions());
+            ends.add(answering);
             MemorySegment receiver = target.attributes();
             initialize(arena, initiating, 0);
             initialize(arena, answering, ibv_qp_attr.qp_access_flags(receiver));
@@ -105,10 +123,13 @@ final class DcConnection {
             DcConnection made = new DcConnection(target, initiating, answering);
             target.add(made);
             return made;
+        } catch (CommandException ex) {
+            ends.forEach(End::destroy);
+            throw ex;
         }
     }
 
-    private static void initialize(Arena arena, End end, int access) {
+    private static void initialize(Arena arena, End end, int access) throws CommandException {
         MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(attributes, rdma_h.IBV_QPS_INIT());
         ibv_qp_attr.port_num(attributes, (byte) 1);
@@ -116,7 +137,8 @@ final class DcConnection {
         end.modify(attributes, rdma_h.IBV_QP_PKEY_INDEX() | rdma_h.IBV_QP_PORT() | rdma_h.IBV_QP_ACCESS_FLAGS());
     }
 
-    private static void receive(Arena arena, End end, End peer, MemorySegment given, Path path) {
+    private static void receive(Arena arena, End end, End peer, MemorySegment given, Path path)
+            throws CommandException {
         MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(attributes, rdma_h.IBV_QPS_RTR());
         ibv_qp_attr.path_mtu(attributes, ibv_qp_attr.path_mtu(given));
@@ -127,7 +149,7 @@ final class DcConnection {
         ibv_ah_attr.is_global(address, (byte) 1);
         ibv_ah_attr.port_num(address, (byte) 1);
         MemorySegment route = ibv_ah_attr.grh(address);
-        Memory.copy(path.gid, ibv_global_route.dgid(route).address(), GID_BYTES);
+        path.gid.writeTo(ibv_global_route.dgid(route).address());
         ibv_global_route.sgid_index(route, (byte) path.sourceIndex);
         ibv_global_route.hop_limit(route, (byte) -1);
         end.modify(
@@ -140,7 +162,7 @@ final class DcConnection {
                         | rdma_h.IBV_QP_MIN_RNR_TIMER());
     }
 
-    private static void send(Arena arena, End end, MemorySegment given) {
+    private static void send(Arena arena, End end, MemorySegment given) throws CommandException {
         MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
         ibv_qp_attr.qp_state(attributes, rdma_h.IBV_QPS_RTS());
         ibv_qp_attr.timeout(attributes, ibv_qp_attr.timeout(given));

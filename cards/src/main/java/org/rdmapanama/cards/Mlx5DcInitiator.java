@@ -4,10 +4,11 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
+import org.rdmapanama.cards.DcConnection.Path;
+import org.rdmapanama.cards.DcConnection.RawGid;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
-import org.rdmapanama.soft.memory.Memory;
 
 /**
  * The sending side of the dynamically connected transport: finds the target of a send among those of this card, and connects
@@ -17,7 +18,7 @@ import org.rdmapanama.soft.memory.Memory;
  * gives. Nobody answers a number that no target has.
  */
 final class Mlx5DcInitiator {
-    /** What {@link #pairFor} returns while sends to another target are not complete. */
+    /** What {@link #pairFor} returns while earlier sends must complete first. */
     static final long WAIT = 0;
 
     private static final int GIDS = 64;
@@ -32,6 +33,10 @@ final class Mlx5DcInitiator {
     private final MemorySegment attributes = arena.allocate(ibv_qp_attr.layout());
     private final MemorySegment gids = arena.allocate(ibv_gid_entry.layout(), GIDS);
     private final Map<Integer, DcConnection> connections = new HashMap<>();
+
+    /** The own GIDs from which others were reached, by the path to those. */
+    private final Map<Path, RawGid> ownGids = new HashMap<>();
+
     private int state = rdma_h.IBV_QPS_RESET();
 
     /** That of the sends which are not complete, or null. */
@@ -73,6 +78,11 @@ final class Mlx5DcInitiator {
         }
     }
 
+    /** Whether sends are not complete, so that an error of a later one must wait for them. */
+    boolean isBusy() {
+        return outstanding > 0;
+    }
+
     /** An error of one send fails all after it. */
     void fail() {
         failed = true;
@@ -91,55 +101,79 @@ final class Mlx5DcInitiator {
      */
     long pairFor(int number, long accessKey, long gid, int sourceIndex) {
         Mlx5DcTarget target = card.target(number);
-        boolean other = current == null || !current.target().equals(target) || failed;
-        if (other && outstanding > 0) {
+        Path toTarget = new Path(RawGid.at(gid), sourceIndex);
+        RawGid own = ownGid(toTarget);
+        int refusal = refusal(target, accessKey, own);
+        boolean goesOn = refusal == 0 && current != null && current.target().equals(target);
+        // An error comes in order, behind what was sent before, and so does a send to another target.
+        if (!goesOn && isBusy()) {
             return WAIT;
         }
-        if (failed) {
-            return -rdma_h.IBV_WC_WR_FLUSH_ERR();
+        if (refusal != 0) {
+            return -refusal;
         }
-        long ownGid = ownGid(gid, sourceIndex);
-        if (target == null || ownGid == 0) {
-            return -rdma_h.IBV_WC_RETRY_EXC_ERR();
+        if (!goesOn) {
+            // Nothing of the one before is outstanding, and it may be closed below.
+            current = null;
+            try {
+                current = connection(number, target, toTarget, new Path(own, target.sourceIndex()));
+            } catch (CommandException ex) {
+                // There is no room for another connection, for example.
+                return -rdma_h.IBV_WC_LOC_QP_OP_ERR();
+            }
         }
-        if (target.accessKey() != accessKey) {
-            return -rdma_h.IBV_WC_REM_ACCESS_ERR();
-        }
-        DcConnection known = connections.get(number);
-        if (known != null && !known.target().equals(target)) {
-            // The target was destroyed, and another one has its number.
-            known.close();
-            known = null;
-        }
-        if (known == null) {
-            known = DcConnection.open(
-                    file,
-                    owner,
-                    attributes,
-                    new DcConnection.Path(gid, sourceIndex),
-                    target,
-                    new DcConnection.Path(ownGid, target.sourceIndex()));
-            connections.put(number, known);
-        }
-        current = known;
-        return known.softPair();
+        return current.softPair();
     }
 
-    /** Returns the address of the sender's GID; or 0 if it has none, or a GID to send to is not one of this card. */
-    private long ownGid(long gid, int sourceIndex) {
+    /** Returns the status with which a send to a target fails, or 0 if it does not. */
+    private int refusal(Mlx5DcTarget target, long accessKey, RawGid own) {
+        if (failed) {
+            return rdma_h.IBV_WC_WR_FLUSH_ERR();
+        }
+        if (target == null || own == null) {
+            return rdma_h.IBV_WC_RETRY_EXC_ERR();
+        }
+        return target.accessKey() == accessKey ? 0 : rdma_h.IBV_WC_REM_ACCESS_ERR();
+    }
+
+    private DcConnection connection(int number, Mlx5DcTarget target, Path toTarget, Path toInitiator)
+            throws CommandException {
+        DcConnection known = connections.get(number);
+        if (known != null && known.target().equals(target)) {
+            return known;
+        }
+        if (known != null) {
+            // The target was destroyed, and another one has its number.
+            connections.remove(number);
+            known.close();
+        }
+        DcConnection made = DcConnection.open(file, owner, attributes, toTarget, target, toInitiator);
+        connections.put(number, made);
+        return made;
+    }
+
+    /** Returns the sender's GID; or null if it has none, or the GID to send to is not one of this card. */
+    private RawGid ownGid(Path toTarget) {
+        RawGid known = ownGids.get(toTarget);
+        if (known != null) {
+            return known;
+        }
         int count = file.soft().queryGidTable(gids.address(), GIDS);
-        long own = 0;
-        boolean known = false;
+        RawGid own = null;
+        boolean reachable = false;
         for (int i = 0; i < count; i++) {
             MemorySegment entry = ibv_gid_entry.asSlice(gids, i);
-            long each = ibv_gid_entry.gid(entry).address();
-            if (ibv_gid_entry.gid_index(entry) == sourceIndex) {
+            RawGid each = RawGid.at(ibv_gid_entry.gid(entry).address());
+            if (ibv_gid_entry.gid_index(entry) == toTarget.sourceIndex()) {
                 own = each;
             }
-            known |= Memory.getLong(each) == Memory.getLong(gid)
-                    && Memory.getLong(each + Long.BYTES) == Memory.getLong(gid + Long.BYTES);
+            reachable |= each.equals(toTarget.gid());
         }
-        return known ? own : 0;
+        if (own == null || !reachable) {
+            return null;
+        }
+        ownGids.put(toTarget, own);
+        return own;
     }
 
     /** A send was posted to the connection. */
@@ -158,6 +192,7 @@ final class Mlx5DcInitiator {
     private void disconnect() {
         connections.values().forEach(DcConnection::close);
         connections.clear();
+        ownGids.clear();
         current = null;
         outstanding = 0;
     }

@@ -184,6 +184,9 @@ final class Mlx5QueuePair extends PostingQueuePair {
         long pair = request.softPair();
         if (initiator != null) {
             if (opcode == UPDATE_REGION) {
+                if (initiator.isBusy()) {
+                    return false;
+                }
                 // This card has no memory windows for such queue pairs.
                 failSend(rdma_h.IBV_WC_LOC_QP_OP_ERR());
                 return true;
@@ -238,7 +241,8 @@ final class Mlx5QueuePair extends PostingQueuePair {
         if (initiator != null && result == 0) {
             initiator.posted();
         }
-        return finish(result);
+        boolean mustWait = result != 0 && initiator != null && initiator.isBusy();
+        return !mustWait && finish(result);
     }
 
     /** Returns what {@link Mlx5DcInitiator#pairFor} says to the target that a work request names. */

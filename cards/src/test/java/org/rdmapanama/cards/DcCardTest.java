@@ -36,6 +36,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.device.Mtu;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.AccessFlag;
@@ -351,6 +352,41 @@ class DcCardTest {
         initiator.queuePair.activate();
     }
 
+    /** What was sent before to the same target is complete first. */
+    @Test
+    void shouldCompleteWhatWasSentBeforeAWrongKey() {
+        Side target = target(KEY);
+        Side initiator = initiator();
+        AddressHandle handle = handleFor(initiator, target);
+        int number = target.queuePair.number();
+        FillPattern.fill(initiator.memory, 4);
+        try (WorkRequestBuilder batch = initiator.batch()) {
+            for (int i = 0; i < EARLIER; i++) {
+                batch.id(i)
+                        .rdmaWrite(target.region.address(), target.region.rkey())
+                        .toTarget(handle, number, KEY)
+                        .add(initiator.region, 0, BYTES);
+            }
+            batch.id(EARLIER)
+                    .rdmaWrite(target.region.address(), target.region.rkey())
+                    .toTarget(handle, number, KEY + 1)
+                    .add(initiator.region, 0, 8);
+            batch.id(EARLIER + 1)
+                    .rdmaWrite(target.region.address(), target.region.rkey())
+                    .toTarget(handle, number, KEY)
+                    .add(initiator.region, 0, 8);
+            batch.complete();
+        }
+        List<Completion> all = initiator.await(EARLIER + 2);
+        for (int i = 0; i < EARLIER; i++) {
+            all.get(i).is(CompletionOpcode.RDMA_WRITE, i);
+        }
+        assertEquals(CompletionStatus.REM_ACCESS_ERR, all.get(EARLIER).status());
+        assertEquals(EARLIER, all.get(EARLIER).id());
+        assertEquals(CompletionStatus.WR_FLUSH_ERR, all.get(EARLIER + 1).status());
+        FillPattern.assertFilled(target.memory, 4);
+    }
+
     /** Its queue pair fails with the queue, and sends nothing any more. */
     @Test
     void shouldStopAnInitiatorWhoseCompletionQueueOverruns() throws InterruptedException {
@@ -423,6 +459,37 @@ class DcCardTest {
                     .add(initiator.region, offset, 8);
             batch.complete();
         }
+    }
+
+    /** soft0, which connects for the card, has fewer reads outstanding than this; the card is there for others afterwards. */
+    @Test
+    void shouldFailASendForWhichTheCardCannotConnect() {
+        Side target = target(KEY);
+        ExtendedQueuePair greedy = mlx5.createDcInitiator(domain, initiatorOptions());
+        greedy.initialize();
+        greedy.modify(new QueuePairAttributes().state(QueuePairState.RTR).pathMtu(Mtu.BYTES_1024));
+        greedy.modify(new QueuePairAttributes()
+                .state(QueuePairState.RTS)
+                .timeout(14)
+                .retryCount(6)
+                .rnrRetry(7)
+                .sendPsn(1)
+                .maxReadAtomicAsInitiator(200));
+        Side initiator = side(greedy);
+        AddressHandle handle = handleFor(initiator, target);
+        writeLong(initiator, handle, target, 0, 5);
+        Completion failed = initiator.await();
+        assertEquals(5, failed.id());
+        assertEquals(CompletionStatus.LOC_QP_OP_ERR, failed.status(), failed::text);
+        Side other = initiator();
+        writeLong(other, handle, target, 0, 6);
+        other.await().is(CompletionOpcode.RDMA_WRITE, 6);
+        // Nothing that was made for the connection uses the queues still.
+        greedy.close();
+        initiator.queue.close();
+        other.queuePair.close();
+        target.queuePair.close();
+        target.queue.close();
     }
 
     @Test
