@@ -247,7 +247,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 : query(QueuePairAttribute.STATE).state();
     }
 
-    private QueuePairState knownState() {
+    /** The state that this side last put it into. */
+    final QueuePairState knownState() {
         enter();
         try {
             return QueuePairState.of(ibv_qp.state(struct));
@@ -325,12 +326,14 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * Queries the attributes from the device; see ibv_query_qp(3).
      *
      * @param wanted the attributes to query; none means all except {@link QueuePairAttribute#RATE_LIMIT}, which few
-     *     drivers support
+     *     drivers support. Of a target of the dynamically connected transport these are STATE, ACCESS_FLAGS, PKEY_INDEX,
+     *     PORT, PATH_MTU and MIN_RNR_TIMER, once it is in state RTR; drivers tell nothing else of it
      * @return the attributes
      * @throws NullPointerException when one is null
+     * @throws IllegalArgumentException when drivers do not tell one of a target
      * @throws UnsupportedVerbException when the driver does not support RATE_LIMIT
      * @throws VerbsException when the verb fails otherwise
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or a target that is not in state RTR yet
      *
      * @verb ibv_query_qp
      */
@@ -343,7 +346,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *
      * @return type and sizes
      * @throws VerbsException when the verb fails
-     * @throws IllegalStateException when this is closed
+     * @throws IllegalStateException when this is closed, or a target of the dynamically connected transport that is not in
+     *     state RTR yet
      *
      * @verb ibv_query_qp
      */

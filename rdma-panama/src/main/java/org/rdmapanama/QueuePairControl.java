@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmapanama.device.TransportType;
@@ -18,6 +19,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.QueuePairTransitions;
 import org.rdmapanama.internal.QueueStructs;
+import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.queue.DataInOrder;
 import org.rdmapanama.queue.Ece;
 import org.rdmapanama.queue.QueuePairAttribute;
@@ -36,6 +38,18 @@ final class QueuePairControl {
             "a driver that reports the rate limit itself, because the kernel's interface does not";
     private static final String ECE_CAPABILITY = "a driver with enhanced connection establishment, such as mlx5";
 
+    /**
+     * What the kernel's driver mlx5_ib tells of a target of the dynamically connected transport. It refuses other questions,
+     * and answers that for the path with zeros.
+     */
+    private static final Set<QueuePairAttribute> TOLD_OF_TARGETS = Collections.unmodifiableSet(EnumSet.of(
+            QueuePairAttribute.STATE,
+            QueuePairAttribute.ACCESS_FLAGS,
+            QueuePairAttribute.PKEY_INDEX,
+            QueuePairAttribute.PORT,
+            QueuePairAttribute.PATH_MTU,
+            QueuePairAttribute.MIN_RNR_TIMER));
+
     private final QueuePair queuePair;
 
     QueuePairControl(QueuePair queuePair) {
@@ -43,11 +57,7 @@ final class QueuePairControl {
     }
 
     QueuePairAttributes query(QueuePairAttribute... wanted) {
-        Set<QueuePairAttribute> asked = EnumSet.complementOf(EnumSet.of(QueuePairAttribute.RATE_LIMIT));
-        if (wanted.length > 0) {
-            asked.clear();
-            asked.addAll(Arrays.asList(wanted));
-        }
+        Set<QueuePairAttribute> asked = asked(wanted);
         int mask = Codes.mask(asked, QueuePairAttribute::code);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
@@ -67,22 +77,61 @@ final class QueuePairControl {
         }
     }
 
+    private Set<QueuePairAttribute> asked(QueuePairAttribute... wanted) {
+        boolean ofTarget = queuePair.role() instanceof DcRole.Target;
+        Set<QueuePairAttribute> asked = EnumSet.noneOf(QueuePairAttribute.class);
+        if (wanted.length > 0) {
+            asked.addAll(Arrays.asList(wanted));
+        } else {
+            asked.addAll(ofTarget ? TOLD_OF_TARGETS : EnumSet.complementOf(EnumSet.of(QueuePairAttribute.RATE_LIMIT)));
+        }
+        if (ofTarget) {
+            requireToldOfTarget(asked);
+        }
+        return asked;
+    }
+
+    /** The driver refuses all when it does not tell one; and the device creates a target on the way to RTR. */
+    private void requireToldOfTarget(Set<QueuePairAttribute> asked) {
+        Set<QueuePairAttribute> others = EnumSet.copyOf(asked);
+        others.removeAll(TOLD_OF_TARGETS);
+        if (!others.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "of a target only " + TOLD_OF_TARGETS + " can be queried: " + others + " of " + queuePair);
+        }
+        QueuePairState state = queuePair.knownState();
+        if (state != QueuePairState.RTR) {
+            throw new IllegalStateException(queuePair + " is in state " + state
+                    + ", and a target can be queried in RTR only; call activate first");
+        }
+    }
+
     QueuePairInitialAttributes queryInitial() {
+        QueuePairAttribute asked = QueuePairAttribute.CAP;
+        if (queuePair.role() instanceof DcRole.Target) {
+            // It has no sizes: the driver refuses the question for them, and answers 0 with any other one.
+            asked = QueuePairAttribute.STATE;
+            requireToldOfTarget(EnumSet.of(asked));
+        }
         queuePair.enter();
         try {
-            return queryInitial(queuePair.context, queuePair.address);
+            return queryInitial(queuePair.context, queuePair.address, asked);
         } finally {
             queuePair.exit();
         }
     }
 
-    /** Also for a queue pair that has no Java object yet. */
-    static QueuePairInitialAttributes queryInitial(Context context, long address) {
+    /**
+     * Also for a queue pair that has no Java object yet.
+     *
+     * @param asked an attribute that the driver answers; what else it tells comes with each
+     */
+    static QueuePairInitialAttributes queryInitial(Context context, long address, QueuePairAttribute asked) {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
-            int result = context.provider()
-                    .queryQueuePair(address, attributes.address(), QueuePairAttribute.CAP.code(), initial.address());
+            int result =
+                    context.provider().queryQueuePair(address, attributes.address(), asked.code(), initial.address());
             context.check("ibv_query_qp", result, "the initial attributes of a queue pair", null);
             return QueueStructs.readInitialAttributes(initial);
         }

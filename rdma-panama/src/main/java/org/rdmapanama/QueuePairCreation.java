@@ -17,6 +17,7 @@ import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;
 
@@ -152,7 +153,7 @@ final class QueuePairCreation {
             requireSame(receiveQueue, ibv_qp.recv_cq(struct));
             DirectQueues.refuseWrapping(sendQueue, receiveQueue);
             return wrapper.map(QueuePairOptions.ofExisting(
-                    QueuePairControl.queryInitial(context, qp),
+                    QueuePairControl.queryInitial(context, qp, QueuePairAttribute.CAP),
                     sendQueue,
                     receiveQueue,
                     sharedReceiveQueueAt(context, ibv_qp.srq(struct).address())));

@@ -79,6 +79,15 @@ interface CardQueuePair {
      */
     void modified(MemorySegment attributes, int mask);
 
+    /**
+     * Corrects what soft0 said to a QUERY_QP.
+     *
+     * @param mask which attributes the program asks for
+     * @param attributes a struct ibv_qp_attr
+     * @throws CommandException if the driver in the kernel refuses it
+     */
+    default void correctQuery(int mask, MemorySegment attributes) throws CommandException {}
+
     /** Writes the driver's part of the answer to an extended MODIFY_QP. */
     default void describeModified(long out) {}
 

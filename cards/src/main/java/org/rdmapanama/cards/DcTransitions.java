@@ -11,6 +11,15 @@ final class DcTransitions {
     private static final int RTS = rdma_h.IBV_QPS_RTS();
     private static final int ERR = rdma_h.IBV_QPS_ERR();
 
+    /** What the driver tells of a target. Of the path it takes the question, and leaves the answer empty. */
+    private static final int TOLD_OF_TARGETS = rdma_h.IBV_QP_STATE()
+            | rdma_h.IBV_QP_ACCESS_FLAGS()
+            | rdma_h.IBV_QP_PORT()
+            | rdma_h.IBV_QP_MIN_RNR_TIMER()
+            | rdma_h.IBV_QP_AV()
+            | rdma_h.IBV_QP_PATH_MTU()
+            | rdma_h.IBV_QP_PKEY_INDEX();
+
     private static final int PLACE = rdma_h.IBV_QP_PKEY_INDEX() | rdma_h.IBV_QP_PORT();
 
     private DcTransitions() {}
@@ -46,6 +55,13 @@ final class DcTransitions {
         } else if (from == INIT && to == RTR) {
             check(mask, rdma_h.IBV_QP_MIN_RNR_TIMER() | rdma_h.IBV_QP_AV() | rdma_h.IBV_QP_PATH_MTU(), 0);
         } else {
+            throw new CommandException(Errno.EINVAL);
+        }
+    }
+
+    /** Checks a QUERY_QP of a target, which the device has only in RTR. */
+    static void checkQueryOfTarget(int state, int mask) throws CommandException {
+        if ((mask & ~TOLD_OF_TARGETS) != 0 || state != RTR) {
             throw new CommandException(Errno.EINVAL);
         }
     }

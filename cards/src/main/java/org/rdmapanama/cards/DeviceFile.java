@@ -614,13 +614,14 @@ final class DeviceFile {
     }
 
     private void query(View in) throws CommandException {
-        long attributes = scratch.address();
-        long init = attributes + ibv_qp_attr.sizeof();
-        check(soft.queryQueuePair(softPair(in), attributes, in.getInt("attr_mask"), init));
+        CardQueuePair pair = pairs.get(in.get("qp_handle"));
+        int mask = in.getInt("attr_mask");
+        MemorySegment attributes = Native.struct(scratch.address(), ibv_qp_attr.layout());
+        long init = attributes.address() + ibv_qp_attr.sizeof();
+        check(soft.queryQueuePair(pair.softPair(), attributes.address(), mask, init));
+        pair.correctQuery(mask, attributes);
         QueuePairTranslation.write(
-                Native.struct(attributes, ibv_qp_attr.layout()),
-                Native.struct(init, ibv_qp_init_attr.layout()),
-                Uverbs.QUERY_QP_OUT.at(in.get("response")));
+                attributes, Native.struct(init, ibv_qp_init_attr.layout()), Uverbs.QUERY_QP_OUT.at(in.get("response")));
     }
 
     private void destroyQueuePair(View in) throws CommandException {

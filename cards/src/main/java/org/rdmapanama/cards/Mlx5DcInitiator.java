@@ -78,6 +78,15 @@ final class Mlx5DcInitiator {
         }
     }
 
+    /** Tells what it was modified with, as the driver in the kernel does; soft0 knows no more than the state. */
+    void correctQuery(MemorySegment told) {
+        ibv_qp_attr.path_mtu(told, ibv_qp_attr.path_mtu(attributes));
+        ibv_qp_attr.timeout(told, ibv_qp_attr.timeout(attributes));
+        ibv_qp_attr.retry_cnt(told, ibv_qp_attr.retry_cnt(attributes));
+        ibv_qp_attr.rnr_retry(told, ibv_qp_attr.rnr_retry(attributes));
+        ibv_qp_attr.max_rd_atomic(told, ibv_qp_attr.max_rd_atomic(attributes));
+    }
+
     /** Whether sends are not complete, so that an error of a later one must wait for them. */
     boolean isBusy() {
         return outstanding > 0;

@@ -125,12 +125,39 @@ final class Mlx5DcTarget implements CardQueuePair {
         state = ibv_qp_attr.qp_state(wanted);
         if (state == rdma_h.IBV_QPS_INIT()) {
             ibv_qp_attr.qp_access_flags(attributes, ibv_qp_attr.qp_access_flags(wanted));
+            ibv_qp_attr.port_num(attributes, ibv_qp_attr.port_num(wanted));
+            ibv_qp_attr.pkey_index(attributes, ibv_qp_attr.pkey_index(wanted));
             return;
         }
         ibv_qp_attr.path_mtu(attributes, ibv_qp_attr.path_mtu(wanted));
         ibv_qp_attr.min_rnr_timer(attributes, ibv_qp_attr.min_rnr_timer(wanted));
         MemorySegment.copy(ibv_qp_attr.ah_attr(wanted), 0, ibv_qp_attr.ah_attr(attributes), 0, ibv_ah_attr.sizeof());
         card.publish(this);
+    }
+
+    /** As the driver in the kernel answers: nothing that was not asked for, and nothing of the path. */
+    @Override
+    public void correctQuery(int mask, MemorySegment told) throws CommandException {
+        DcTransitions.checkQueryOfTarget(state, mask);
+        told.fill((byte) 0);
+        if ((mask & rdma_h.IBV_QP_STATE()) != 0) {
+            ibv_qp_attr.qp_state(told, state);
+        }
+        if ((mask & rdma_h.IBV_QP_ACCESS_FLAGS()) != 0) {
+            ibv_qp_attr.qp_access_flags(told, ibv_qp_attr.qp_access_flags(attributes));
+        }
+        if ((mask & rdma_h.IBV_QP_PORT()) != 0) {
+            ibv_qp_attr.port_num(told, ibv_qp_attr.port_num(attributes));
+        }
+        if ((mask & rdma_h.IBV_QP_PKEY_INDEX()) != 0) {
+            ibv_qp_attr.pkey_index(told, ibv_qp_attr.pkey_index(attributes));
+        }
+        if ((mask & rdma_h.IBV_QP_PATH_MTU()) != 0) {
+            ibv_qp_attr.path_mtu(told, ibv_qp_attr.path_mtu(attributes));
+        }
+        if ((mask & rdma_h.IBV_QP_MIN_RNR_TIMER()) != 0) {
+            ibv_qp_attr.min_rnr_timer(told, ibv_qp_attr.min_rnr_timer(attributes));
+        }
     }
 
     @Override

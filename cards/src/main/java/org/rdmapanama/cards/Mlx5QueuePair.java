@@ -108,6 +108,13 @@ final class Mlx5QueuePair extends PostingQueuePair {
     }
 
     @Override
+    public void correctQuery(int mask, MemorySegment attributes) {
+        if (initiator != null) {
+            initiator.correctQuery(attributes);
+        }
+    }
+
+    @Override
     public void fail() {
         super.fail();
         if (initiator != null) {

@@ -10,11 +10,14 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
@@ -41,7 +44,10 @@ import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.mlx5.Mlx5Device;
+import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
@@ -631,6 +637,59 @@ class DcCardTest {
         IllegalStateException late =
                 assertThrows(IllegalStateException.class, () -> target.activate(new ConnectOptions()));
         assertTrue(late.getMessage().contains("in state RESET only"), late::getMessage);
+    }
+
+    /** The driver in the kernel refuses every other question, and all of them before RTR; the card does as well. */
+    @Test
+    void shouldQueryOfATargetWhatTheDriverTells() {
+        QueuePair target = newTarget(KEY);
+        for (Executable early : List.<Executable>of(
+                target::query, () -> target.query(QueuePairAttribute.STATE), target::queryInitial)) {
+            IllegalStateException tooSoon = assertThrows(IllegalStateException.class, early);
+            assertTrue(
+                    tooSoon.getMessage()
+                            .endsWith("is in state RESET, and a target can be queried in RTR only; call"
+                                    + " activate first"),
+                    tooSoon::getMessage);
+        }
+        target.activate(new ConnectOptions().minRnrTimer(9).pathMtu(Mtu.BYTES_512));
+        QueuePairAttributes told = target.query();
+        assertEquals(
+                EnumSet.of(
+                        QueuePairAttribute.STATE,
+                        QueuePairAttribute.ACCESS_FLAGS,
+                        QueuePairAttribute.PKEY_INDEX,
+                        QueuePairAttribute.PORT,
+                        QueuePairAttribute.PATH_MTU,
+                        QueuePairAttribute.MIN_RNR_TIMER),
+                told.given());
+        assertEquals(QueuePairState.RTR, told.state());
+        assertEquals(
+                Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC), told.accessFlags());
+        assertEquals(1, told.port());
+        assertEquals(Mtu.BYTES_512, told.pathMtu());
+        assertEquals(9, told.minRnrTimer());
+        assertEquals(9, target.query(QueuePairAttribute.MIN_RNR_TIMER).minRnrTimer());
+        assertEquals(
+                new QueuePairInitialAttributes(QueuePairType.DRIVER, new QueuePairCapabilities(0, 0, 0, 0, 0), false),
+                target.queryInitial());
+        IllegalArgumentException others = assertThrows(
+                IllegalArgumentException.class,
+                () -> target.query(QueuePairAttribute.STATE, QueuePairAttribute.AV, QueuePairAttribute.CAP));
+        assertTrue(others.getMessage().contains("can be queried: [AV, CAP] of DC target"), others::getMessage);
+    }
+
+    /** An initiator answers for what it was modified with. */
+    @Test
+    void shouldQueryAllOfAnInitiator() {
+        ExtendedQueuePair initiator = mlx5.createDcInitiator(domain, initiatorOptions());
+        initiator.activate(new ConnectOptions().timeout(13).rnrRetry(3).maxReadAtomic(4));
+        QueuePairAttributes told = initiator.query();
+        assertEquals(QueuePairState.RTS, told.state());
+        assertEquals(13, told.timeout());
+        assertEquals(3, told.rnrRetry());
+        assertEquals(4, told.maxReadAtomicAsInitiator());
+        assertTrue(initiator.queryInitial().capabilities().maxSendWorkRequests() >= 32);
     }
 
     @Test
