@@ -116,9 +116,22 @@ final class Connecting {
                 gid == null ? Gid.ZERO : gid.gid(),
                 gid == null ? GidType.UNKNOWN : gid.type(),
                 pathMtu(port, options.pathMtu()),
-                initiates() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsInitiator()) : 0,
-                answers() ? Math.min(options.maxReadAtomic(), device.maxReadAtomicAsTarget()) : 0);
+                initiates() ? Math.min(options.maxReadAtomic(), mostReadsAsInitiator(device)) : 0,
+                answers() ? Math.min(options.maxReadAtomic(), mostReadsAsTarget(device)) : 0);
         return new LocalEnd(options, gid, endpoint);
+    }
+
+    /** The limit of the device is that of RC; the dynamically connected transport can have its own. */
+    private int mostReadsAsInitiator(DeviceAttributes device) {
+        return queuePair.role() instanceof DcRole.Initiator initiator && initiator.maxReads() > 0
+                ? initiator.maxReads()
+                : device.maxReadAtomicAsInitiator();
+    }
+
+    private int mostReadsAsTarget(DeviceAttributes device) {
+        return queuePair.role() instanceof DcRole.Target target && target.maxReads() > 0
+                ? target.maxReads()
+                : device.maxReadAtomicAsTarget();
     }
 
     /** Chooses the first PSN, which a stranger must know to put packets between those of the peer. */

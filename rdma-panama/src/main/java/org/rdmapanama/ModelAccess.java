@@ -71,8 +71,8 @@ final class ModelAccess extends ObjectModelAccess {
 
     @Override
     public QueuePair createDcTarget(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
-        return QueuePairCreation.createPlain(protectionDomain, options, function, new DcRole.Target());
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role) {
+        return QueuePairCreation.createPlain(protectionDomain, options, function, role);
     }
 
     @Override

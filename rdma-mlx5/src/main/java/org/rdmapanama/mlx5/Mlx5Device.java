@@ -190,6 +190,11 @@ public final class Mlx5Device {
      */
     public ExtendedQueuePair createDcInitiator(ProtectionDomain protectionDomain, QueuePairOptions options) {
         requireSame(protectionDomain);
+        return createDcInitiator(protectionDomain, options, queryDevice().dc());
+    }
+
+    /** With limits that a device or a library may have. */
+    ExtendedQueuePair createDcInitiator(ProtectionDomain protectionDomain, QueuePairOptions options, DcLimits limits) {
         return DriverObjects.createDcInitiator(
                 protectionDomain,
                 options,
@@ -200,7 +205,15 @@ public final class Mlx5Device {
                     return createDc(
                             attributes, special -> mlx5dv_dc_init_attr.dc_type(special, mlx5dv_h.MLX5DV_DCTYPE_DCI()));
                 }),
-                new DcRole.Initiator(Mlx5Device::addressing));
+                initiator(limits));
+    }
+
+    private static DcRole.Initiator initiator(DcLimits limits) {
+        return new DcRole.Initiator(Mlx5Device::addressing, toInt(limits.maxReadAtomicAsInitiator()));
+    }
+
+    private static int toInt(long limit) {
+        return (int) Math.min(limit, Integer.MAX_VALUE);
     }
 
     /** Finds the function of a queue pair once, because each send calls it. */
@@ -230,19 +243,34 @@ public final class Mlx5Device {
      */
     public QueuePair createDcTarget(ProtectionDomain protectionDomain, QueuePairOptions options, long accessKey) {
         requireSame(protectionDomain);
-        return DriverObjects.createDcTarget(protectionDomain, options, new DriverFunction(CREATE_QP, attributes -> {
-            MemorySegment struct = requireDriver(attributes);
-            if (ibv_qp_init_attr_ex.srq(struct).address() == 0) {
-                throw new IllegalArgumentException(
-                        "a DC target needs a shared receive queue, from which its receives come;"
-                                + " call QueuePairOptions.sharedReceiveQueue");
-            }
-            ibv_qp_init_attr_ex.cap(struct).fill((byte) 0);
-            return createDc(attributes, special -> {
-                mlx5dv_dc_init_attr.dc_type(special, mlx5dv_h.MLX5DV_DCTYPE_DCT());
-                mlx5dv_dc_init_attr.dct_access_key(special, accessKey);
-            });
-        }));
+        return createDcTarget(
+                protectionDomain, options, accessKey, queryDevice().dc());
+    }
+
+    /** With limits that a device or a library may have. */
+    QueuePair createDcTarget(
+            ProtectionDomain protectionDomain, QueuePairOptions options, long accessKey, DcLimits limits) {
+        return DriverObjects.createDcTarget(
+                protectionDomain,
+                options,
+                new DriverFunction(CREATE_QP, attributes -> {
+                    MemorySegment struct = requireDriver(attributes);
+                    if (ibv_qp_init_attr_ex.srq(struct).address() == 0) {
+                        throw new IllegalArgumentException(
+                                "a DC target needs a shared receive queue, from which its receives come;"
+                                        + " call QueuePairOptions.sharedReceiveQueue");
+                    }
+                    ibv_qp_init_attr_ex.cap(struct).fill((byte) 0);
+                    return createDc(attributes, special -> {
+                        mlx5dv_dc_init_attr.dc_type(special, mlx5dv_h.MLX5DV_DCTYPE_DCT());
+                        mlx5dv_dc_init_attr.dct_access_key(special, accessKey);
+                    });
+                }),
+                target(limits));
+    }
+
+    private static DcRole.Target target(DcLimits limits) {
+        return new DcRole.Target(toInt(limits.maxReadAtomicAsTarget()));
     }
 
     private void requireSame(ProtectionDomain protectionDomain) {

@@ -82,7 +82,8 @@ public abstract class ObjectModelAccess {
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
     public abstract QueuePair createDcTarget(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function);
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role);
+
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
     public abstract ExtendedCompletionQueue createCompletionQueue(

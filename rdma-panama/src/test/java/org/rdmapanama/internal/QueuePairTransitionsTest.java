@@ -94,8 +94,8 @@ class QueuePairTransitionsTest {
     /** The tables of the kernel's driver for the dynamically connected transport. */
     @Test
     void shouldKnowWhatTheDynamicallyConnectedTransportNeeds() {
-        DcRole initiator = new DcRole.Initiator(extended -> null);
-        DcRole target = new DcRole.Target();
+        DcRole initiator = new DcRole.Initiator(extended -> null, 0);
+        DcRole target = new DcRole.Target(0);
         assertEquals("it also needs [PKEY_INDEX, PORT] to move from RESET to INIT", refused(initiator, RESET, INIT));
         assertEquals("it also needs [PATH_MTU] to move from INIT to RTR", refused(initiator, INIT, RTR));
         assertEquals(

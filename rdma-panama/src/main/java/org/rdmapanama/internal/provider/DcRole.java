@@ -9,13 +9,17 @@ public sealed interface DcRole {
      * It sends, and receives nothing (DCI).
      *
      * @param addressing finds the function that names the target of a send
+     * @param maxReads how many reads and atomics it may have outstanding; 0 if the driver does not tell
      */
-    record Initiator(Addressing addressing) implements DcRole {}
+    record Initiator(Addressing addressing, int maxReads) implements DcRole {}
 
     /**
-     * It receives, and sends nothing (DCT). The device creates it when it is moved to RTR, and only then does it have a number.
+     * It receives, and sends nothing (DCT). The device creates it when it is moved to RTR, and only then does it have a
+     * number, and attributes to ask for.
+     *
+     * @param maxReads how many reads and atomics it answers at a time; 0 if the driver does not tell
      */
-    record Target() implements DcRole {}
+    record Target(int maxReads) implements DcRole {}
 
     /** Finds the function that names the target of a send. */
     @FunctionalInterface

@@ -57,8 +57,8 @@ public final class DriverObjects {
      * @param function takes a struct ibv_qp_init_attr_ex
      */
     public static QueuePair createDcTarget(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function) {
-        return ObjectModelAccess.get().createDcTarget(protectionDomain, options, function);
+            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role) {
+        return ObjectModelAccess.get().createDcTarget(protectionDomain, options, function, role);
     }
 
     /**
