@@ -19,7 +19,9 @@ final class ContextObjects {
     /** Changed with the arena's lock held, and read without it to find the source of an event. */
     private final Map<Long, VerbsObject> objects = new ConcurrentHashMap<>();
 
-    /** The queue pairs that report to completion queues, by their numbers. Changed as the objects are. */
+    /**
+     * The queue pairs that report to completion queues, by their numbers: those that have one. Changed as the objects are.
+     */
     private final Map<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
 
     ContextObjects(Context context) {

@@ -312,9 +312,10 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return failures;
     }
 
-    /** Whether this completes requests on any queue. */
+    /** Whether requests of this complete on any queue, with its number: none do before a target has one. */
     final boolean reports() {
-        return sendQueue != null || receiveQueue != null;
+        boolean isUnnumbered = role instanceof DcRole.Target && number == 0;
+        return (sendQueue != null || receiveQueue != null) && !isUnnumbered;
     }
 
     @SuppressWarnings("ReferenceEquality") // queues are compared by identity

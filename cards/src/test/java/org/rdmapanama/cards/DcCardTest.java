@@ -23,9 +23,11 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ParentDomainOptions;
+import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
@@ -690,6 +692,31 @@ class DcCardTest {
         assertEquals(3, told.rnrRetry());
         assertEquals(4, told.maxReadAtomicAsInitiator());
         assertTrue(initiator.queryInitial().capabilities().maxSendWorkRequests() >= 32);
+    }
+
+    /** A target without a number completes nothing yet, so that the failures of a queue are those of another one. */
+    @Test
+    void shouldTellFailuresBesideTargetsWithoutNumber() {
+        Side target = target(KEY);
+        ExtendedCompletionQueue queue = context.createCompletionQueue(new CompletionQueueOptions(63).fields());
+        SharedReceiveQueue receives = domain.createSharedReceiveQueue(new SharedReceiveQueueOptions());
+        QueuePairOptions options = new QueuePairOptions(QueuePairType.DRIVER, queue).sharedReceiveQueue(receives);
+        QueuePair first = mlx5.createDcTarget(domain, options, 1);
+        QueuePair second = mlx5.createDcTarget(domain, options, 2);
+        Side initiator = activated(mlx5.createDcInitiator(
+                domain, new QueuePairOptions(QueuePairType.DRIVER, queue).sendOperations(SendOperation.RDMA_WRITE)));
+        write(initiator, target, target.queuePair.number(), KEY + 1, target.region.rkey());
+        PollCursor cursor = initiator.awaitBatch();
+        assertEquals(CompletionStatus.REM_ACCESS_ERR, cursor.status());
+        cursor.close();
+        assertEquals(
+                CompletionStatus.REM_ACCESS_ERR,
+                initiator.queuePair.failure().orElseThrow().status());
+        first.activate();
+        second.activate();
+        assertNotEquals(first.number(), second.number());
+        first.close();
+        assertTrue(second.isOpen());
     }
 
     @Test
