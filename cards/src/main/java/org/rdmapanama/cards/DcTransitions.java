@@ -66,9 +66,10 @@ final class DcTransitions {
         }
     }
 
+    /** Each transition names its state, even where that stays the same. */
     private static void check(int mask, int required, int optional) throws CommandException {
-        int given = mask & ~rdma_h.IBV_QP_STATE();
-        if ((given & required) != required || (given & ~required & ~optional) != 0) {
+        int needed = required | rdma_h.IBV_QP_STATE();
+        if ((mask & needed) != needed || (mask & ~needed & ~optional) != 0) {
             throw new CommandException(Errno.EINVAL);
         }
     }

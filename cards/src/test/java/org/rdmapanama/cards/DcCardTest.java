@@ -694,6 +694,18 @@ class DcCardTest {
         assertTrue(initiator.queryInitial().capabilities().maxSendWorkRequests() >= 32);
     }
 
+    /** The kernel takes no attribute without the state. */
+    @Test
+    void shouldNameTheStateInEachTransition() {
+        Side initiator = initiator();
+        QueuePairAttributes timer = new QueuePairAttributes().minRnrTimer(5);
+        IllegalArgumentException without =
+                assertThrows(IllegalArgumentException.class, () -> initiator.queuePair.modify(timer));
+        assertTrue(without.getMessage().endsWith("also needs [STATE] to move from RTS to RTS"), without::getMessage);
+        initiator.queuePair.modify(timer.state(QueuePairState.RTS));
+        assertEquals(QueuePairState.RTS, initiator.stateInDevice());
+    }
+
     /** A target without a number completes nothing yet, so that the failures of a queue are those of another one. */
     @Test
     void shouldTellFailuresBesideTargetsWithoutNumber() {

@@ -19,6 +19,7 @@ import static org.rdmapanama.queue.QueuePairAttribute.RETRY_CNT;
 import static org.rdmapanama.queue.QueuePairAttribute.RNR_RETRY;
 import static org.rdmapanama.queue.QueuePairAttribute.RQ_PSN;
 import static org.rdmapanama.queue.QueuePairAttribute.SQ_PSN;
+import static org.rdmapanama.queue.QueuePairAttribute.STATE;
 import static org.rdmapanama.queue.QueuePairAttribute.TIMEOUT;
 
 import java.util.Arrays;
@@ -139,26 +140,26 @@ public final class QueuePairTransitions {
         return table.transitions;
     }
 
-    /** As the kernel's driver mlx5_ib has it. */
+    /** As the kernel's driver mlx5_ib has it, which needs the state each time, even where it stays the same. */
     private static Map<Transition, Attributes> dcInitiator() {
         Table table = new Table();
-        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT), set());
-        table.add(QueuePairState.INIT, QueuePairState.INIT, set(), set(PKEY_INDEX, PORT));
-        table.add(QueuePairState.INIT, QueuePairState.RTR, set(PATH_MTU), set(PKEY_INDEX, AV));
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(STATE, PKEY_INDEX, PORT), set());
+        table.add(QueuePairState.INIT, QueuePairState.INIT, set(STATE), set(PKEY_INDEX, PORT));
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(STATE, PATH_MTU), set(PKEY_INDEX, AV));
         table.add(
                 QueuePairState.RTR,
                 QueuePairState.RTS,
-                set(TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC, SQ_PSN),
+                set(STATE, TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC, SQ_PSN),
                 set(MIN_RNR_TIMER));
-        table.add(QueuePairState.RTS, QueuePairState.RTS, set(), set(MIN_RNR_TIMER));
+        table.add(QueuePairState.RTS, QueuePairState.RTS, set(STATE), set(MIN_RNR_TIMER));
         return table.transitions;
     }
 
     /** As the kernel's driver mlx5_ib has it: there is no way back. */
     private static Map<Transition, Attributes> dcTarget() {
         Table table = new Table();
-        table.add(QueuePairState.RESET, QueuePairState.INIT, set(PKEY_INDEX, PORT, ACCESS_FLAGS), set());
-        table.add(QueuePairState.INIT, QueuePairState.RTR, set(AV, PATH_MTU, MIN_RNR_TIMER), set());
+        table.add(QueuePairState.RESET, QueuePairState.INIT, set(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS), set());
+        table.add(QueuePairState.INIT, QueuePairState.RTR, set(STATE, AV, PATH_MTU, MIN_RNR_TIMER), set());
         return table.transitions;
     }
 
@@ -210,12 +211,11 @@ public final class QueuePairTransitions {
                     "CUR_STATE must be one of " + MAY_BE_ASSUMED + ": " + attributes.currentState());
         }
         QueuePairState from = given.contains(CUR_STATE) ? attributes.currentState() : current;
-        QueuePairState to = given.contains(QueuePairAttribute.STATE) ? attributes.state() : from;
-        given.remove(QueuePairAttribute.STATE);
+        QueuePairState to = given.contains(STATE) ? attributes.state() : from;
         Attributes row = table.get(new Transition(from, to));
         boolean ends = role instanceof DcRole.Target;
         if (!ends && (to == QueuePairState.RESET || (to == QueuePairState.ERR && from != QueuePairState.RESET))) {
-            row = new Attributes(set(), set());
+            row = new Attributes(role == null ? set() : set(STATE), set());
         }
         if (row == null) {
             throw new IllegalArgumentException(
@@ -229,8 +229,11 @@ public final class QueuePairTransitions {
         }
         given.removeAll(row.required());
         given.removeAll(row.optional());
-        // Sizes may be given wherever the device can change them.
-        given.remove(QueuePairAttribute.CAP);
+        if (role == null) {
+            given.remove(STATE);
+            // Sizes may be given wherever the device can change them.
+            given.remove(QueuePairAttribute.CAP);
+        }
         if (!given.isEmpty()) {
             throw new IllegalArgumentException(
                     queuePair + " does not take " + given + " when it moves from " + from + " to " + to);

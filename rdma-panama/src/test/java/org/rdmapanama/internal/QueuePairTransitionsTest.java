@@ -118,6 +118,28 @@ class QueuePairTransitionsTest {
         assertTrue(refused(target, RTR, RTS).startsWith("it is in state RTR and cannot move to RTS"));
     }
 
+    /** The kernel's driver refuses attributes without the state, and sizes. */
+    @Test
+    void shouldNeedTheStateInTheDynamicallyConnectedTransport() {
+        DcRole initiator = new DcRole.Initiator(extended -> null, 0);
+        QueuePairAttributes timer = new QueuePairAttributes().minRnrTimer(5);
+        IllegalArgumentException without = assertThrows(
+                IllegalArgumentException.class,
+                () -> QueuePairTransitions.check("it", QueuePairType.DRIVER, initiator, RTS, timer));
+        assertEquals("it also needs [STATE] to move from RTS to RTS", without.getMessage());
+        QueuePairTransitions.check("it", QueuePairType.DRIVER, initiator, RTS, timer.state(RTS));
+        IllegalArgumentException nothing = assertThrows(
+                IllegalArgumentException.class,
+                () -> QueuePairTransitions.check(
+                        "it", QueuePairType.DRIVER, initiator, RESET, new QueuePairAttributes()));
+        assertEquals("it also needs [STATE] to move from RESET to RESET", nothing.getMessage());
+        assertEquals(
+                "it does not take [CAP] when it moves from RTS to RTS",
+                refused(initiator, RTS, RTS, QueuePairAttribute.CAP));
+        assertDoesNotThrow(() -> QueuePairTransitions.check(
+                "it", QueuePairType.DRIVER, initiator, RTS, new QueuePairAttributes().state(ERR)));
+    }
+
     private static void give(QueuePairAttributes attributes, QueuePairAttribute attribute) {
         switch (attribute) {
             case STATE -> {}
