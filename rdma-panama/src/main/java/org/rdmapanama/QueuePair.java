@@ -988,9 +988,12 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return control.fail();
     }
 
-    /** Returns whether work may be outstanding, which is not the case if this never left RESET. */
+    /**
+     * Returns whether work may be outstanding, which is not the case if this never left RESET. A target has none of its own:
+     * it sends nothing, and its receives are those of a shared receive queue. Nor has it an error state to move it to.
+     */
     boolean mayHaveWork() {
-        return ibv_qp.state(struct) != QueuePairState.RESET.code();
+        return !(role instanceof DcRole.Target) && ibv_qp.state(struct) != QueuePairState.RESET.code();
     }
 
     /** Whether this side has put it there. */
@@ -1001,8 +1004,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     @Override
     int destroy() {
         groups.detachAll();
-        // A target never gets there: destroying it ends its work.
-        if (mayHaveWork() && !isInErrorState() && !(role instanceof DcRole.Target)) {
+        if (mayHaveWork() && !isInErrorState()) {
             fail();
         }
         // Soft-RoCE's windows of type 2 keep a pointer to the queue pair, which it frees all the same after a while.

@@ -1,6 +1,7 @@
 package org.rdmapanama.cards;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -25,6 +26,7 @@ import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.Insides;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ParentDomainOptions;
 import org.rdmapanama.PollCursor;
@@ -53,10 +55,12 @@ import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
 
 /** The dynamically connected transport, through libmlx5 on a card in memory. */
@@ -729,6 +733,39 @@ class DcCardTest {
         assertNotEquals(first.number(), second.number());
         first.close();
         assertTrue(second.isOpen());
+    }
+
+    /** It has no work of its own, and no state in which that would be flushed. */
+    @Test
+    void shouldNotDrainATarget() {
+        RecordingProvider provider = RecordingProvider.of(LabDevices.first());
+        long address;
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            Context second = Insides.open(own, LabDevices.first(), () -> provider);
+            ProtectionDomain ofSecond = second.allocateProtectionDomain();
+            QueuePair target = Mlx5Device.of(second)
+                    .createDcTarget(
+                            ofSecond,
+                            new QueuePairOptions(QueuePairType.DRIVER, second.createCompletionQueue(15))
+                                    .sharedReceiveQueue(
+                                            ofSecond.createSharedReceiveQueue(new SharedReceiveQueueOptions())),
+                            KEY);
+            target.activate();
+            address = target.nativeAddress();
+            assertEquals(
+                    2,
+                    provider.calls().stream()
+                            .filter(new RecordingProvider.Call("modify_qp", address)::equals)
+                            .count());
+        }
+        List<RecordingProvider.Call> calls = provider.calls();
+        assertEquals(
+                2,
+                calls.stream()
+                        .filter(new RecordingProvider.Call("modify_qp", address)::equals)
+                        .count());
+        assertFalse(provider.verbs().contains("poll_cq"), () -> calls.toString());
+        assertTrue(calls.contains(new RecordingProvider.Call("destroy_qp", address)), () -> calls.toString());
     }
 
     @Test
