@@ -79,8 +79,8 @@ public final class ExtendedQueuePair extends QueuePair {
      * @param ownership whether closing this object destroys the native one
      * @return the queue pair
      * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair
-     *     belongs to another protection domain or to other completion queues, or when it was created without send
-     *     operations
+     *     belongs to another protection domain or to other completion queues, when it was created without send
+     *     operations, or when it is of the dynamically connected transport: see the module of its driver
      * @throws NullPointerException when an argument is null
      * @throws VerbsException when the queue pair cannot be queried
      * @throws IllegalStateException when the protection domain or a completion queue is closed
@@ -94,16 +94,33 @@ public final class ExtendedQueuePair extends QueuePair {
             Set<SendOperation> sendOperations,
             long nativeAddress,
             Ownership ownership) {
+        return wrap(protectionDomain, sendQueue, receiveQueue, sendOperations, nativeAddress, ownership, null);
+    }
+
+    /**
+     * Wraps a native queue pair.
+     *
+     * @param role of the dynamically connected transport; null for others
+     */
+    static ExtendedQueuePair wrap(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Set<SendOperation> sendOperations,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole role) {
         SendOperation[] operations = sendOperations.toArray(SendOperation[]::new);
-        return QueuePairCreation.wrap(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, options -> {
-            if (protectionDomain.provider.extended(nativeAddress) == 0) {
-                throw new IllegalArgumentException(
-                        "nativeAddress must be that of an extended queue pair; this one was created without"
-                                + " the send operations " + Arrays.toString(operations));
-            }
-            return new ExtendedQueuePair(
-                    protectionDomain, options.sendOperations(operations), nativeAddress, options.sizes(), null);
-        });
+        return QueuePairCreation.wrap(
+                protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, role, options -> {
+                    if (protectionDomain.provider.extended(nativeAddress) == 0) {
+                        throw new IllegalArgumentException(
+                                "nativeAddress must be that of an extended queue pair; this one was created without"
+                                        + " the send operations " + Arrays.toString(operations));
+                    }
+                    return new ExtendedQueuePair(
+                            protectionDomain, options.sendOperations(operations), nativeAddress, options.sizes(), role);
+                });
     }
 
     /** {@return the operations that batches may post, an unmodifiable set} */

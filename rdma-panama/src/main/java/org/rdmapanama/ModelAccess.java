@@ -9,6 +9,7 @@ import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.SendOperation;
 
 /** Opens what other packages of this module need, but not programs. */
 final class ModelAccess extends ObjectModelAccess {
@@ -73,6 +74,30 @@ final class ModelAccess extends ObjectModelAccess {
     public QueuePair createDcTarget(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role) {
         return QueuePairCreation.createPlain(protectionDomain, options, function, role);
+    }
+
+    @Override
+    public ExtendedQueuePair wrapDcInitiator(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Set<SendOperation> sendOperations,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Initiator role) {
+        return ExtendedQueuePair.wrap(
+                protectionDomain, sendQueue, receiveQueue, sendOperations, nativeAddress, ownership, role);
+    }
+
+    @Override
+    public QueuePair wrapDcTarget(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Target role) {
+        return QueuePairCreation.wrapPlain(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, role);
     }
 
     @Override

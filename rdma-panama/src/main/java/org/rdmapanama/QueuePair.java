@@ -148,8 +148,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @param ownership whether closing this object destroys the native one
      * @return the queue pair
      * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair
-     *     belongs to another protection domain or to other completion queues, or when its shared receive queue has no
-     *     Java object
+     *     belongs to another protection domain or to other completion queues, when its shared receive queue has no
+     *     Java object, or when it is of the dynamically connected transport: see the module of its driver
      * @throws NullPointerException when another argument is null
      * @throws VerbsException when the queue pair cannot be queried
      * @throws IllegalStateException when the protection domain or a completion queue is closed
@@ -160,14 +160,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership) {
-        return QueuePairCreation.wrap(
-                protectionDomain,
-                sendQueue,
-                receiveQueue,
-                nativeAddress,
-                ownership,
-                options -> new QueuePair(
-                        protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes(), null));
+        return QueuePairCreation.wrapPlain(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, null);
     }
 
     /**

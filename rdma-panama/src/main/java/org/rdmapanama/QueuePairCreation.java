@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.internal.Errno;
@@ -19,11 +20,15 @@ import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairInitialAttributes;
 import org.rdmapanama.queue.QueuePairType;
 
 /** Where queue pairs come from: creates them, wraps native ones, and opens those of XRC domains. */
 final class QueuePairCreation {
     private static final int MAX_NUMBER = 0xff_ffff;
+
+    /** Drivers whose queue pairs of type DRIVER are those of the dynamically connected transport. */
+    private static final Set<String> DC_BY_DRIVER = Set.of("mlx5");
 
     private QueuePairCreation() {}
 
@@ -129,12 +134,36 @@ final class QueuePairCreation {
         T map(QueuePairOptions options);
     }
 
+    /**
+     * Wraps a plain queue pair.
+     *
+     * @param role of the dynamically connected transport; null for others
+     */
+    static QueuePair wrapPlain(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole role) {
+        return wrap(
+                protectionDomain,
+                sendQueue,
+                receiveQueue,
+                nativeAddress,
+                ownership,
+                role,
+                options -> new QueuePair(
+                        protectionDomain.context, protectionDomain, options, nativeAddress, options.sizes(), role));
+    }
+
     static <T extends QueuePair> T wrap(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
             CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership,
+            DcRole role,
             OptionsMapper<T> wrapper) {
         protectionDomain.requireSameContext(sendQueue);
         if (receiveQueue != null) {
@@ -152,12 +181,44 @@ final class QueuePairCreation {
             requireSame(sendQueue, ibv_qp.send_cq(struct));
             requireSame(receiveQueue, ibv_qp.recv_cq(struct));
             DirectQueues.refuseWrapping(sendQueue, receiveQueue);
+            requireRole(context, struct, role);
             return wrapper.map(QueuePairOptions.ofExisting(
-                    QueuePairControl.queryInitial(context, qp, QueuePairAttribute.CAP),
+                    initial(context, qp, role),
                     sendQueue,
                     receiveQueue,
                     sharedReceiveQueueAt(context, ibv_qp.srq(struct).address())));
         });
+    }
+
+    /** What is of type DRIVER needs a role where that is how the driver has this transport, and nothing else does. */
+    private static void requireRole(Context context, MemorySegment struct, DcRole role) {
+        boolean isDriver = QueuePairType.of(ibv_qp.qp_type(struct)) == QueuePairType.DRIVER;
+        if (role != null && !isDriver) {
+            throw new IllegalArgumentException("the native queue pair must be of type DRIVER, as those of the"
+                    + " dynamically connected transport are: it is of type "
+                    + QueuePairType.of(ibv_qp.qp_type(struct)));
+        }
+        if (role == null && isDriver && DC_BY_DRIVER.contains(context.driverName())) {
+            throw new IllegalArgumentException("the native queue pair is of the dynamically connected transport, whose"
+                    + " sends need targets; wrap it with Mlx5Device.initiatorOfNativeAddress or"
+                    + " Mlx5Device.targetOfNativeAddress, of the module rdma-mlx5");
+        }
+        boolean isShared = ibv_qp.srq(struct).address() != 0;
+        if (role instanceof DcRole.Target && !isShared) {
+            throw new IllegalArgumentException("the native queue pair has no shared receive queue, which every target"
+                    + " of the dynamically connected transport has; an initiator has none");
+        }
+        if (role instanceof DcRole.Initiator && isShared) {
+            throw new IllegalArgumentException("the native queue pair has a shared receive queue, as targets of the"
+                    + " dynamically connected transport have, and no initiator");
+        }
+    }
+
+    /** Drivers do not tell sizes of a target, which has none. */
+    private static QueuePairInitialAttributes initial(Context context, long address, DcRole role) {
+        return role instanceof DcRole.Target
+                ? new QueuePairInitialAttributes(QueuePairType.DRIVER, new QueuePairCapabilities(0, 0, 0, 0, 0), false)
+                : QueuePairControl.queryInitial(context, address, QueuePairAttribute.CAP);
     }
 
     private static void requireSame(ContextObject expected, MemorySegment pointer) {

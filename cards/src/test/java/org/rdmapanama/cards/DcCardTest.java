@@ -28,6 +28,7 @@ import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.Insides;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Ownership;
 import org.rdmapanama.ParentDomainOptions;
 import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
@@ -766,6 +767,109 @@ class DcCardTest {
                         .count());
         assertFalse(provider.verbs().contains("poll_cq"), () -> calls.toString());
         assertTrue(calls.contains(new RecordingProvider.Call("destroy_qp", address)), () -> calls.toString());
+    }
+
+    /** What another part of the process has, which this wraps once more. */
+    private record Other(VerbsArena arena, ProtectionDomain domain, CompletionQueue queue) {
+        static Other of(VerbsArena arena, Side side) {
+            Context same = Context.ofNativeAddress(arena, side.context.nativeAddress(), Ownership.BORROWED);
+            return new Other(
+                    arena,
+                    ProtectionDomain.ofNativeAddress(same, side.domain.nativeAddress(), Ownership.BORROWED),
+                    CompletionQueue.ofNativeAddress(same, side.queue.nativeAddress(), Ownership.BORROWED));
+        }
+
+        Mlx5Device device() {
+            return Mlx5Device.of(domain.context());
+        }
+    }
+
+    @Test
+    void shouldSendThroughAnInitiatorOfOtherCode() {
+        Side target = target(KEY);
+        Side made = initiator();
+        long address = made.queuePair.nativeAddress();
+        Set<SendOperation> operations = Set.of(SendOperation.RDMA_WRITE);
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            Other other = Other.of(own, made);
+            IllegalArgumentException plain = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> ExtendedQueuePair.ofNativeAddress(
+                            other.domain, other.queue, other.queue, operations, address, Ownership.BORROWED));
+            assertTrue(plain.getMessage().contains("Mlx5Device.initiatorOfNativeAddress"), plain::getMessage);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> QueuePair.ofNativeAddress(
+                            other.domain, other.queue, other.queue, address, Ownership.BORROWED));
+            IllegalArgumentException noTarget = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> other.device()
+                            .targetOfNativeAddress(
+                                    other.domain, other.queue, other.queue, address, Ownership.BORROWED));
+            assertTrue(noTarget.getMessage().contains("no shared receive queue"), noTarget::getMessage);
+            ExtendedQueuePair wrapped = other.device()
+                    .initiatorOfNativeAddress(
+                            other.domain, other.queue, other.queue, operations, address, Ownership.BORROWED);
+            assertEquals(made.queuePair.number(), wrapped.number());
+            MemoryRegion region = other.domain.register(own.allocate(64, 64), AccessFlag.LOCAL_WRITE);
+            Side initiator = new Side(own, other.domain, null, wrapped, region, Bound.USUAL);
+            AddressHandle handle = other.domain.createAddressHandle(wrapped.pathTo(target.queuePair.localEndpoint()));
+            try (WorkRequestBuilder batch = initiator.batch()) {
+                batch.rdmaWrite(target.region.address(), target.region.rkey());
+                assertThrows(IllegalArgumentException.class, () -> batch.to(handle, 1, 1));
+            }
+            writeLong(initiator, handle, target, 8, 77);
+            initiator.await().is(CompletionOpcode.RDMA_WRITE, 77);
+            assertEquals(77, target.memory.get(ValueLayout.JAVA_LONG, 8));
+        }
+    }
+
+    @Test
+    void shouldWrapATargetOfOtherCode() {
+        Side made = target(KEY);
+        Side unlike = side(domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue())));
+        long address = made.queuePair.nativeAddress();
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            Other other = Other.of(own, made);
+            IllegalArgumentException noReceives = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> other.device()
+                            .targetOfNativeAddress(
+                                    other.domain, other.queue, other.queue, address, Ownership.BORROWED));
+            assertTrue(noReceives.getMessage().contains("create one first"), noReceives::getMessage);
+            SharedReceiveQueue receives = SharedReceiveQueue.ofNativeAddress(
+                    other.domain, made.queuePair.sharedReceiveQueue().nativeAddress(), Ownership.BORROWED);
+            IllegalArgumentException noInitiator = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> other.device()
+                            .initiatorOfNativeAddress(
+                                    other.domain,
+                                    other.queue,
+                                    other.queue,
+                                    Set.of(SendOperation.SEND),
+                                    address,
+                                    Ownership.BORROWED));
+            assertTrue(noInitiator.getMessage().contains("has a shared receive queue"), noInitiator::getMessage);
+            QueuePair wrapped = other.device()
+                    .targetOfNativeAddress(other.domain, other.queue, other.queue, address, Ownership.BORROWED);
+            assertEquals(made.queuePair.number(), wrapped.number());
+            assertEquals(receives, wrapped.sharedReceiveQueue());
+            assertTrue(wrapped.toString().startsWith("DC target queue pair"), wrapped::toString);
+            assertEquals(QueuePairState.RTR, wrapped.query().state());
+        }
+        try (VerbsArena own = VerbsArena.ofConfined()) {
+            Other other = Other.of(own, unlike);
+            IllegalArgumentException connected = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> other.device()
+                            .targetOfNativeAddress(
+                                    other.domain,
+                                    other.queue,
+                                    other.queue,
+                                    unlike.queuePair.nativeAddress(),
+                                    Ownership.BORROWED));
+            assertTrue(connected.getMessage().contains("it is of type RC"), connected::getMessage);
+        }
     }
 
     @Test

@@ -2,11 +2,14 @@ package org.rdmapanama.mlx5;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.Ownership;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
@@ -24,6 +27,7 @@ import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.DriverObjects;
 import org.rdmapanama.mlx5.internal.Libmlx5;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * An open ConnectX device, and what its driver adds to verbs; see mlx5dv(7).
@@ -216,6 +220,42 @@ public final class Mlx5Device {
         return (int) Math.min(limit, Integer.MAX_VALUE);
     }
 
+    /**
+     * Wraps an initiator that other code in this process has created, by mlx5dv_create_qp(3).
+     *
+     * @param protectionDomain the protection domain in which it was created
+     * @param sendQueue the completion queue of its sends
+     * @param receiveQueue the completion queue that it was created with for receives, though it takes none
+     * @param sendOperations the operations that it was created for, which cannot be queried; posting any other crashes
+     *     the process
+     * @param nativeAddress address of the {@code struct ibv_qp}, which must be that of an initiator: this cannot be found out
+     * @param ownership whether closing this object destroys the native one
+     * @return the queue pair
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair is of
+     *     another type, belongs to another protection domain or to other completion queues, or was created without send
+     *     operations, or when an object belongs to another context
+     * @throws NullPointerException when an argument is null
+     * @throws org.rdmapanama.VerbsException when the queue pair cannot be queried
+     * @throws IllegalStateException when the protection domain or a completion queue is closed
+     */
+    public ExtendedQueuePair initiatorOfNativeAddress(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Set<SendOperation> sendOperations,
+            long nativeAddress,
+            Ownership ownership) {
+        requireSame(protectionDomain);
+        return DriverObjects.wrapDcInitiator(
+                protectionDomain,
+                sendQueue,
+                receiveQueue,
+                sendOperations,
+                nativeAddress,
+                ownership,
+                initiator(queryDevice().dc()));
+    }
+
     /** Finds the function of a queue pair once, because each send calls it. */
     private static DcRole.TargetSetter addressing(long extended) {
         long queuePair = Libmlx5.qpExFromIbvQpEx(extended);
@@ -271,6 +311,38 @@ public final class Mlx5Device {
 
     private static DcRole.Target target(DcLimits limits) {
         return new DcRole.Target(toInt(limits.maxReadAtomicAsTarget()));
+    }
+
+    /**
+     * Wraps a target that other code in this process has created, by mlx5dv_create_qp(3).
+     *
+     * @param protectionDomain the protection domain in which it was created
+     * @param sendQueue the completion queue that it was created with for sends, though it has none
+     * @param receiveQueue the completion queue of what it receives
+     * @param nativeAddress address of the {@code struct ibv_qp}
+     * @param ownership whether closing this object destroys the native one
+     * @return the queue pair
+     * @throws IllegalArgumentException when the address is 0 or already has a Java object, when the native queue pair is of
+     *     another type or has no shared receive queue, as an initiator has none, when that has no Java object, when the
+     *     native queue pair belongs to another protection domain or to other completion queues, or when an object belongs to
+     *     another context
+     * @throws NullPointerException when an argument is null
+     * @throws IllegalStateException when the protection domain or a completion queue is closed
+     */
+    public QueuePair targetOfNativeAddress(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership) {
+        requireSame(protectionDomain);
+        return DriverObjects.wrapDcTarget(
+                protectionDomain,
+                sendQueue,
+                receiveQueue,
+                nativeAddress,
+                ownership,
+                target(queryDevice().dc()));
     }
 
     private void requireSame(ProtectionDomain protectionDomain) {

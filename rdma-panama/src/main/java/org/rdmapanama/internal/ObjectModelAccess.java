@@ -6,11 +6,13 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.Ownership;
 import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -21,6 +23,7 @@ import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.SendOperation;
 
 /**
  * What other packages of this module need of the object model, and programs do not. The object model implements it when
@@ -84,6 +87,24 @@ public abstract class ObjectModelAccess {
     public abstract QueuePair createDcTarget(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role);
 
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract ExtendedQueuePair wrapDcInitiator(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Set<SendOperation> sendOperations,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Initiator role);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract QueuePair wrapDcTarget(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Target role);
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
     public abstract ExtendedCompletionQueue createCompletionQueue(

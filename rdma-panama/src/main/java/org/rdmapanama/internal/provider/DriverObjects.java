@@ -1,16 +1,20 @@
 package org.rdmapanama.internal.provider;
 
+import java.util.Set;
 import java.util.function.LongSupplier;
 import org.rdmapanama.AddressHandle;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.ExtendedCompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
+import org.rdmapanama.Ownership;
 import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.queue.SendOperation;
 
 /** Objects of the model that a driver's own functions create or ask about, for modules that know the driver. */
 public final class DriverObjects {
@@ -59,6 +63,38 @@ public final class DriverObjects {
     public static QueuePair createDcTarget(
             ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole.Target role) {
         return ObjectModelAccess.get().createDcTarget(protectionDomain, options, function, role);
+    }
+
+    /**
+     * Wraps a native initiator of the dynamically connected transport as {@link ExtendedQueuePair#ofNativeAddress} wraps
+     * other queue pairs, with the same exceptions.
+     */
+    public static ExtendedQueuePair wrapDcInitiator(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            Set<SendOperation> sendOperations,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Initiator role) {
+        return ObjectModelAccess.get()
+                .wrapDcInitiator(
+                        protectionDomain, sendQueue, receiveQueue, sendOperations, nativeAddress, ownership, role);
+    }
+
+    /**
+     * Wraps a native target of the dynamically connected transport as {@link QueuePair#ofNativeAddress(ProtectionDomain,
+     * CompletionQueue, CompletionQueue, long, Ownership)} wraps other queue pairs, with the same exceptions.
+     */
+    public static QueuePair wrapDcTarget(
+            ProtectionDomain protectionDomain,
+            CompletionQueue sendQueue,
+            CompletionQueue receiveQueue,
+            long nativeAddress,
+            Ownership ownership,
+            DcRole.Target role) {
+        return ObjectModelAccess.get()
+                .wrapDcTarget(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, role);
     }
 
     /**
