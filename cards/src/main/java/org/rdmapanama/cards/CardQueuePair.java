@@ -88,6 +88,11 @@ interface CardQueuePair {
      */
     default void correctQuery(int mask, MemorySegment attributes) throws CommandException {}
 
+    /** Returns what the card was given for this, for tests. */
+    default GivenToCard given() {
+        throw new UnsupportedOperationException("this card does not tell what it was given");
+    }
+
     /** Writes the driver's part of the answer to an extended MODIFY_QP. */
     default void describeModified(long out) {}
 

@@ -13,6 +13,7 @@ import java.lang.invoke.MethodType;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -107,8 +108,27 @@ public final class Cards {
     public static void failNext(int queuePairNumber, boolean receive, int syndrome, int vendorError) {
         InjectedError error = new InjectedError(syndrome, vendorError);
         if (FILES.values().stream().noneMatch(file -> file.inject(queuePairNumber, receive, error))) {
-            throw new IllegalArgumentException("no card has a queue pair with the number " + queuePairNumber);
+            throw unknown(queuePairNumber);
         }
+    }
+
+    /**
+     * Returns what a ConnectX card was given for a queue pair.
+     *
+     * @param queuePairNumber the number of the queue pair
+     * @throws IllegalArgumentException if no card has such a queue pair
+     * @throws UnsupportedOperationException if it is of a card that does not tell
+     */
+    public static GivenToCard given(int queuePairNumber) {
+        return FILES.values().stream()
+                .map(file -> file.given(queuePairNumber))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElseThrow(() -> unknown(queuePairNumber));
+    }
+
+    private static IllegalArgumentException unknown(int queuePairNumber) {
+        return new IllegalArgumentException("no card has a queue pair with the number " + queuePairNumber);
     }
 
     private static ProviderContext openSoft() {

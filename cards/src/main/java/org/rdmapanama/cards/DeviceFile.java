@@ -357,6 +357,17 @@ final class DeviceFile {
         }
     }
 
+    /** Returns what the card was given for a queue pair, or null if it is not of this file. */
+    GivenToCard given(int number) {
+        lock.lock();
+        try {
+            CardQueuePair pair = pair(number);
+            return pair == null ? null : pair.given();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** A completion queue has overrun: its queue pairs fail with it, and the program is told of all. */
     void completionQueueFailed(CardCompletionQueue queue) {
         asyncEvents.asynchronous(rdma_h.IBV_EVENT_CQ_ERR(), queue.handle());

@@ -1,5 +1,6 @@
 package org.rdmapanama.cards;
 
+import java.lang.foreign.Arena;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -27,6 +28,14 @@ final class Mlx5Card implements Card {
     /** How to map a page of registers that was allocated. */
     private static final int MAP_REGISTERS = 9;
 
+    // Of an offset to map, in pages: the command is between the two parts of the number.
+    private static final int LOW_BITS = 0xff;
+    private static final int HIGH_SHIFT = 16;
+
+    // In a page, there are so many registers for doorbells, from here on. Their halves are used in turn.
+    private static final int REGISTERS = 2;
+    private static final int FIRST_REGISTER = 0x800;
+
     // Of rdma/mlx5_user_ioctl_cmds.h.
     private static final int REGISTER_PAGE = 0x1008;
     private static final int ALLOCATE = 0x1000;
@@ -40,8 +49,14 @@ final class Mlx5Card implements Card {
     private static final int SUPPORTS_CREATE_AH = 2;
     private static final int INLINE_MODE_NONE = 1;
 
-    /** Entries of completion queues can be padded to 128 bytes. */
+    // What it can do with entries of completion queues that have 128 bytes, and otherwise.
+    private static final int COMPRESSES_LARGE_COMPLETIONS = 1;
     private static final int PADS_COMPLETIONS = 1 << 1;
+    private static final int COUNTS_CREDITS_BY_PACKET = 1 << 2;
+
+    // A work request can have several packets: of one size, of several.
+    private static final int SENDS_SEVERAL_PACKETS = 1 << 1;
+    private static final int SENDS_SEVERAL_SIZES = 1 << 2;
 
     static final Layout CONTEXT = Layout.of("""
             qp_tab_size:4 bf_reg_size:4 tot_bfregs:4 cache_line_size:4 max_sq_desc_sz:2 max_rq_desc_sz:2
@@ -52,6 +67,15 @@ final class Mlx5Card implements Card {
             comp_mask:4 response_length:4 tso_caps:8 rss_caps:16 cqe_comp_caps:8 packet_pacing_caps:16
             mlx5_ib_support_multi_pkt_send_wqes:4 flags:4 sw_parsing_caps:8 striding_rq_caps:24 tunnel_offloads_caps:4
             dci_streams_caps:2 reserved:2""");
+
+    // Of what is in it.
+    static final Layout COMPRESSION = Layout.of("max_num:4 supported_format:4");
+    static final Layout PARSING = Layout.of("sw_parsing_offloads:4 supported_qpts:4");
+    static final Layout STRIDING = Layout.of("""
+            min_single_stride_log_num_of_bytes:4 max_single_stride_log_num_of_bytes:4
+            min_single_wqe_log_num_of_strides:4 max_single_wqe_log_num_of_strides:4 supported_qpts:4 reserved:4""");
+    static final Layout STREAMS = Layout.of("max_log_num_concurent:1 max_log_num_errored:1");
+
     /** The answer to MODIFY_QP. */
     static final Layout MODIFIED = Layout.of("response_length:4 dctn:4 ece_options:4 reserved:4");
 
@@ -69,6 +93,9 @@ final class Mlx5Card implements Card {
 
     /** The numbers of the pages of registers that are allocated, from 1 on. */
     private final BitSet registerPages = new BitSet();
+
+    /** Where these are, by their numbers. */
+    private final Map<Integer, Long> mapped = new HashMap<>();
 
     @Override
     public String name() {
@@ -107,7 +134,32 @@ final class Mlx5Card implements Card {
 
     @Override
     public void describeDevice(long out, int length) {
-        DEVICE.at(out).set("response_length", Math.min(length, DEVICE.size())).set("flags", PADS_COMPLETIONS);
+        int bytes = Math.min(length, DEVICE.size());
+        try (Arena arena = Arena.ofConfined()) {
+            View view = DEVICE.at(arena.allocate(DEVICE.size(), Long.BYTES).address());
+            describeDevice(view.set("response_length", bytes));
+            Memory.copy(view.address(), out, bytes);
+        }
+    }
+
+    /** Numbers that differ, so that a program sees if it takes one for another. */
+    private static void describeDevice(View view) {
+        view.set("flags", COMPRESSES_LARGE_COMPLETIONS | PADS_COMPLETIONS | COUNTS_CREDITS_BY_PACKET)
+                .set("mlx5_ib_support_multi_pkt_send_wqes", SENDS_SEVERAL_PACKETS | SENDS_SEVERAL_SIZES)
+                .set("tunnel_offloads_caps", 1 | 1 << 2);
+        COMPRESSION.at(view.addressOf("cqe_comp_caps")).set("max_num", 60).set("supported_format", 1 | 1 << 2);
+        PARSING.at(view.addressOf("sw_parsing_caps"))
+                .set("sw_parsing_offloads", 1 | 1 << 1)
+                .set("supported_qpts", 1 << rdma_h.IBV_QPT_RAW_PACKET());
+        STRIDING.at(view.addressOf("striding_rq_caps"))
+                .set("min_single_stride_log_num_of_bytes", 6)
+                .set("max_single_stride_log_num_of_bytes", 13)
+                .set("min_single_wqe_log_num_of_strides", 9)
+                .set("max_single_wqe_log_num_of_strides", 16)
+                .set("supported_qpts", 1 << rdma_h.IBV_QPT_RAW_PACKET() | 1 << rdma_h.IBV_QPT_UD());
+        STREAMS.at(view.addressOf("dci_streams_caps"))
+                .set("max_log_num_concurent", 5)
+                .set("max_log_num_errored", 3);
     }
 
     @Override
@@ -137,8 +189,8 @@ final class Mlx5Card implements Card {
                 }
                 registerPages.set(page);
                 command.attribute(HANDLE).set("data", page);
-                Memory.putLong(
-                        command.attribute(MAP_OFFSET).get("data"), ((long) MAP_REGISTERS << COMMAND_SHIFT) * PAGE);
+                long place = (page & LOW_BITS) | (MAP_REGISTERS << COMMAND_SHIFT) | (page >>> Byte.SIZE << HIGH_SHIFT);
+                Memory.putLong(command.attribute(MAP_OFFSET).get("data"), place * PAGE);
                 Memory.putInt(command.attribute(MAP_LENGTH).get("data"), PAGE);
                 Memory.putInt(command.attribute(PAGE_ID).get("data"), page);
             }
@@ -148,6 +200,7 @@ final class Mlx5Card implements Card {
                     throw new CommandException(Errno.EINVAL);
                 }
                 registerPages.clear(page);
+                mapped.remove(page);
             }
             default -> throw new CommandException(Errno.EPROTONOSUPPORT);
         }
@@ -155,8 +208,27 @@ final class Mlx5Card implements Card {
 
     @Override
     public long map(DeviceFile file, long length, long offset) {
-        int command = (int) (offset / PAGE) >>> COMMAND_SHIFT & 0xff;
-        return command == MAP_REGISTERS ? SystemCalls.map(length) : -Errno.EINVAL;
+        int place = (int) (offset / PAGE);
+        int command = place >>> COMMAND_SHIFT & LOW_BITS;
+        if (command != MAP_REGISTERS) {
+            return -Errno.EINVAL;
+        }
+        long address = SystemCalls.map(length);
+        mapped.put((place & LOW_BITS) | (place >>> HIGH_SHIFT << Byte.SIZE), address);
+        return address;
+    }
+
+    /** Returns the number of the register in a page that shows the doorbell of a queue pair; -1 if there is none. */
+    int registerRungBy(int queuePair, int page) {
+        Long address = mapped.get(page);
+        for (int half = 0; address != null && half < 2 * REGISTERS; half++) {
+            // What is rung is the beginning of a work request, whose second half is the number and a count.
+            long rung = address + FIRST_REGISTER + half * REGISTER_BYTES / 2 + Integer.BYTES;
+            if (Memory.getNetInt(rung) >>> Byte.SIZE == queuePair) {
+                return page * REGISTERS + half / 2;
+            }
+        }
+        return -1;
     }
 
     @Override
@@ -181,7 +253,7 @@ final class Mlx5Card implements Card {
         View in = Mlx5QueuePair.REQUEST.at(request.in());
         int kind = in.getInt("flags") & (DC_TARGET | DC_INITIATOR);
         if (request.type() != rdma_h.IBV_QPT_DRIVER()) {
-            return new Mlx5QueuePair(file, request, null);
+            return new Mlx5QueuePair(this, file, request, false);
         }
         boolean possible = kind == DC_TARGET
                 ? request.shared() != null
@@ -189,7 +261,7 @@ final class Mlx5Card implements Card {
         if (!possible) {
             throw new CommandException(Errno.EINVAL);
         }
-        return kind == DC_TARGET ? new Mlx5DcTarget(this, file, request) : new Mlx5QueuePair(file, request, this);
+        return kind == DC_TARGET ? new Mlx5DcTarget(this, file, request) : new Mlx5QueuePair(this, file, request, true);
     }
 
     /** Returns the target that has a number, or null. */

@@ -37,6 +37,9 @@ final class Mlx5CompletionQueue extends ForwardingCompletionQueue {
     private static final int REQUESTER_ERROR = 13;
     private static final int RESPONDER_ERROR = 14;
 
+    /** A flag of the command: all bytes of an entry are written. */
+    private static final int PADS = 1;
+
     private static final int INDEX_MASK = (1 << INDEX_BITS) - 1;
     private static final int SOLICITED_ONLY = 1 << 24;
     private static final int SEQUENCE_SHIFT = 28;
@@ -45,6 +48,7 @@ final class Mlx5CompletionQueue extends ForwardingCompletionQueue {
     private static final int NOT_ARMED = 0xffff_ffff;
 
     private final long record;
+    private final boolean padded;
     private long ring;
     private int entryBytes;
     private int capacity;
@@ -57,9 +61,19 @@ final class Mlx5CompletionQueue extends ForwardingCompletionQueue {
         ring = in.get("buf_addr");
         record = in.get("db_addr");
         entryBytes = in.getInt("cqe_size");
+        padded = (in.getInt("flags") & PADS) != 0;
         capacity = request.entries() + 1;
         Memory.putInt(record + Integer.BYTES, NOT_ARMED);
         Memory.putInt(request.out(), request.number());
+    }
+
+    int entryBytes() {
+        return entryBytes;
+    }
+
+    /** Whether the program wants all bytes of an entry to be written. */
+    boolean isPadded() {
+        return padded;
     }
 
     @Override

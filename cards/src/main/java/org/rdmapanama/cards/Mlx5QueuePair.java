@@ -53,6 +53,10 @@ final class Mlx5QueuePair extends PostingQueuePair {
     private final int receiveShift;
     private final long record;
     private final int userIndex;
+    private final Mlx5Card card;
+
+    /** The number of the page of registers in which its doorbell is. */
+    private final int registerPage;
 
     /** Null if this is of another type. */
     private final Mlx5DcInitiator initiator;
@@ -63,10 +67,11 @@ final class Mlx5QueuePair extends PostingQueuePair {
     /**
      * Creates a queue pair.
      *
-     * @param card that of an initiator of the dynamically connected transport; null for others
+     * @param initiates whether it is an initiator of the dynamically connected transport
      */
-    Mlx5QueuePair(DeviceFile file, Card.QueuePairRequest request, Mlx5Card card) {
+    Mlx5QueuePair(Mlx5Card card, DeviceFile file, Card.QueuePairRequest request, boolean initiates) {
         super(file, request);
+        this.card = card;
         View in = REQUEST.at(request.in());
         receives = in.getInt("rq_wqe_count");
         receiveShift = in.getInt("rq_wqe_shift");
@@ -75,7 +80,8 @@ final class Mlx5QueuePair extends PostingQueuePair {
         sendUnits = in.getInt("sq_wqe_count");
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
-        initiator = card == null ? null : new Mlx5DcInitiator(card, file, this);
+        registerPage = in.getInt("bfreg_index");
+        initiator = initiates ? new Mlx5DcInitiator(card, file, this) : null;
         // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
     }
@@ -112,6 +118,13 @@ final class Mlx5QueuePair extends PostingQueuePair {
         if (initiator != null) {
             initiator.correctQuery(attributes);
         }
+    }
+
+    @Override
+    public GivenToCard given() {
+        Mlx5CompletionQueue completions = (Mlx5CompletionQueue) request.sendCompletions();
+        return new GivenToCard(
+                completions.entryBytes(), completions.isPadded(), card.registerRungBy(number(), registerPage));
     }
 
     @Override

@@ -571,15 +571,15 @@ class DcCardTest {
         }
     }
 
-    /** A register of its own for the doorbell, which comes with the thread domain. */
+    /** A register of its own for the doorbell, which comes with the thread domain, and which all in this share. */
     @Test
     void shouldSendInAThreadDomain() {
         Side target = target(KEY);
         ProtectionDomain parent =
                 domain.createParentDomain(new ParentDomainOptions().threadDomain(context.allocateThreadDomain()));
-        ExtendedQueuePair queuePair = mlx5.createDcInitiator(parent, initiatorOptions());
-        queuePair.activate();
-        Side initiator = side(queuePair);
+        Side initiator = activated(mlx5.createDcInitiator(parent, initiatorOptions()));
+        Side beside = activated(mlx5.createDcInitiator(parent, initiatorOptions()));
+        Side outside = initiator();
         for (int i = 0; i < 100; i++) {
             initiator.memory.set(ValueLayout.JAVA_LONG, 0, i);
             try (WorkRequestBuilder batch = initiator.batch()) {
@@ -592,6 +592,16 @@ class DcCardTest {
             initiator.await().is(CompletionOpcode.RDMA_WRITE, i);
             assertEquals(i, target.memory.get(ValueLayout.JAVA_LONG, 0));
         }
+        List<Integer> registers = new ArrayList<>();
+        for (Side each : List.of(initiator, beside, outside)) {
+            writeLong(each, handleFor(each, target), target, 8, 1);
+            each.await().is(CompletionOpcode.RDMA_WRITE, 1);
+            // At once: another doorbell may take its place.
+            registers.add(Cards.given(each.queuePair.number()).register());
+        }
+        assertFalse(registers.contains(-1), registers::toString);
+        assertEquals(registers.get(0), registers.get(1), registers::toString);
+        assertNotEquals(registers.get(0), registers.get(2), registers::toString);
     }
 
     /** Interpreted code may allocate: it takes some rounds until all of it is compiled. */

@@ -2,8 +2,11 @@ package org.rdmapanama.cards;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,15 +35,24 @@ class ThreadDomainCardTest {
     private static final int ROUNDS = 300;
     private static final int THREAD_DOMAINS = 600;
 
-    private static Side side(VerbsArena arena, Context context, boolean direct) {
+    private static ParentDomain domain(Context context) {
         ProtectionDomain plain = context.allocateProtectionDomain();
         ThreadDomain threadDomain = context.allocateThreadDomain();
         ParentDomain domain = plain.createParentDomain(new ParentDomainOptions().threadDomain(threadDomain));
         assertEquals(Optional.of(threadDomain), domain.threadDomain());
-        CompletionQueue queue = context.createCompletionQueue(new CompletionQueueOptions(63)
-                .singleThreaded(true)
-                .parentDomain(domain)
-                .direct(direct));
+        return domain;
+    }
+
+    private static Side side(VerbsArena arena, Context context, boolean direct) {
+        return side(arena, domain(context), direct);
+    }
+
+    private static Side side(VerbsArena arena, ParentDomain domain, boolean direct) {
+        CompletionQueue queue = domain.context()
+                .createCompletionQueue(new CompletionQueueOptions(63)
+                        .singleThreaded(true)
+                        .parentDomain(domain)
+                        .direct(direct));
         QueuePair queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue)
                 .maxSendWorkRequests(16)
                 .maxInlineData(64));
@@ -69,6 +81,33 @@ class ThreadDomainCardTest {
                 b.await().is(CompletionOpcode.RDMA_WRITE, i);
                 assertEquals(i, b.memory.get(ValueLayout.JAVA_LONG, 0));
             }
+            int register = Cards.given(a.queuePair.number()).register();
+            assertNotEquals(-1, register);
+            assertNotEquals(-1, Cards.given(b.queuePair.number()).register());
+            assertNotEquals(register, Cards.given(b.queuePair.number()).register());
+        }
+    }
+
+    /** Those outside have one each, as long as there are enough. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldShareTheRegisterOfAThreadDomain(boolean direct) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, "mlx5_0");
+            ParentDomain domain = domain(context);
+            List<Side> sides = List.of(
+                    side(arena, domain, direct), side(arena, domain, direct), side(arena, domain(context), direct));
+            List<Integer> registers = new ArrayList<>();
+            for (Side side : sides) {
+                side.queuePair.connect(side.queuePair.localEndpoint());
+                side.post(side.request(1, 0, 8).rdmaWrite(side.region.address() + 8, side.region.rkey()));
+                side.await().is(CompletionOpcode.RDMA_WRITE, 1);
+                // At once: another doorbell may take its place.
+                registers.add(Cards.given(side.queuePair.number()).register());
+            }
+            assertFalse(registers.contains(-1), registers::toString);
+            assertEquals(registers.get(0), registers.get(1), registers::toString);
+            assertNotEquals(registers.get(0), registers.get(2), registers::toString);
         }
     }
 
