@@ -30,6 +30,11 @@ interface CardQueuePair {
     /** Moves the pair to the error state: the program did not ask for it. */
     void fail();
 
+    /** Returns how many sends the card has found in a register of its own, besides in the ring. */
+    default int takenFromRegister() {
+        return 0;
+    }
+
     /** Frees what the card has for the pair, which was destroyed. */
     void close();
 

@@ -127,6 +127,23 @@ public final class Cards {
                 .orElseThrow(() -> unknown(queuePairNumber));
     }
 
+    /**
+     * Returns how many sends of a queue pair the card has found as a whole in a doorbell register (BlueFlame), the same as in
+     * the ring. Those are all that were copied there, if the card was paused while they were posted, one at a time. A card
+     * that is not paused may look at a register too early or too late.
+     *
+     * @param queuePairNumber the number of the queue pair
+     * @return the number of sends; 0 on a card without such registers
+     * @throws IllegalArgumentException if no card has such a queue pair
+     */
+    public static int takenFromRegister(int queuePairNumber) {
+        return FILES.values().stream()
+                .mapToInt(file -> file.takenFromRegister(queuePairNumber))
+                .filter(count -> count >= 0)
+                .findFirst()
+                .orElseThrow(() -> unknown(queuePairNumber));
+    }
+
     private static IllegalArgumentException unknown(int queuePairNumber) {
         return new IllegalArgumentException("no card has a queue pair with the number " + queuePairNumber);
     }

@@ -368,6 +368,17 @@ final class DeviceFile {
         }
     }
 
+    /** Returns how many sends of a queue pair the card has found in a register; or -1 if it is not of this file. */
+    int takenFromRegister(int number) {
+        lock.lock();
+        try {
+            CardQueuePair pair = pair(number);
+            return pair == null ? -1 : pair.takenFromRegister();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** A completion queue has overrun: its queue pairs fail with it, and the program is told of all. */
     void completionQueueFailed(CardCompletionQueue queue) {
         asyncEvents.asynchronous(rdma_h.IBV_EVENT_CQ_ERR(), queue.handle());

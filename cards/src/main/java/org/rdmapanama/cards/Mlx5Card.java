@@ -1,7 +1,6 @@
 package org.rdmapanama.cards;
 
 import java.lang.foreign.Arena;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.locks.Lock;
@@ -17,7 +16,6 @@ import org.rdmapanama.soft.memory.Memory;
  */
 final class Mlx5Card implements Card {
     private static final int PAGE = 4096;
-    private static final int REGISTER_BYTES = 512;
     private static final int MAX_WORK = 1 << 14;
     static final int DESCRIPTOR_BYTES = 512;
     private static final int COMMAND_SHIFT = 8;
@@ -25,16 +23,10 @@ final class Mlx5Card implements Card {
     /** The most pages of registers that a program may have. */
     private static final int REGISTER_PAGES = 256;
 
-    /** How to map a page of registers that was allocated. */
+    /** How to map a page of registers that was allocated, and above it its number. */
     private static final int MAP_REGISTERS = 9;
 
-    // Of an offset to map, in pages: the command is between the two parts of the number.
-    private static final int LOW_BITS = 0xff;
-    private static final int HIGH_SHIFT = 16;
-
-    // In a page, there are so many registers for doorbells, from here on. Their halves are used in turn.
-    private static final int REGISTERS = 2;
-    private static final int FIRST_REGISTER = 0x800;
+    private static final int PAGE_NUMBER_SHIFT = 16;
 
     // Of rdma/mlx5_user_ioctl_cmds.h.
     private static final int REGISTER_PAGE = 0x1008;
@@ -83,6 +75,7 @@ final class Mlx5Card implements Card {
     private static final byte[] MAC = {2, 5, 0x5e, 0, 0, 0x11};
 
     // Flags of CREATE_QP.
+    private static final int NAMES_REGISTER_PAGE = 1 << 10;
     private static final int DC_TARGET = 1 << 4;
     private static final int DC_INITIATOR = 1 << 5;
 
@@ -91,11 +84,8 @@ final class Mlx5Card implements Card {
     /** Those that initiators reach. */
     private final Map<Integer, Mlx5DcTarget> targets = new HashMap<>();
 
-    /** The numbers of the pages of registers that are allocated, from 1 on. */
-    private final BitSet registerPages = new BitSet();
-
-    /** Where these are, by their numbers. */
-    private final Map<Integer, Long> mapped = new HashMap<>();
+    /** The pages of registers that are allocated, by their numbers, from 1 on. */
+    private final Map<Integer, Mlx5RegisterPage> registerPages = new HashMap<>();
 
     @Override
     public String name() {
@@ -116,7 +106,7 @@ final class Mlx5Card implements Card {
     public void describeContext(long out) {
         View view = CONTEXT.at(out);
         view.set("qp_tab_size", 1 << 12)
-                .set("bf_reg_size", REGISTER_BYTES)
+                .set("bf_reg_size", Mlx5RegisterPage.REGISTER_BYTES)
                 .set("cache_line_size", 64)
                 .set("max_sq_desc_sz", DESCRIPTOR_BYTES)
                 .set("max_rq_desc_sz", DESCRIPTOR_BYTES)
@@ -183,24 +173,29 @@ final class Mlx5Card implements Card {
         }
         switch (command.method()) {
             case ALLOCATE -> {
-                int page = registerPages.nextClearBit(1);
-                if (page > REGISTER_PAGES) {
+                int page = 1;
+                while (registerPages.containsKey(page)) {
+                    page++;
+                }
+                Mlx5RegisterPage allocated = page > REGISTER_PAGES ? null : Mlx5RegisterPage.allocate(page);
+                if (allocated == null) {
                     throw new CommandException(Errno.ENOMEM);
                 }
-                registerPages.set(page);
+                registerPages.put(page, allocated);
                 command.attribute(HANDLE).set("data", page);
-                long place = (page & LOW_BITS) | (MAP_REGISTERS << COMMAND_SHIFT) | (page >>> Byte.SIZE << HIGH_SHIFT);
-                Memory.putLong(command.attribute(MAP_OFFSET).get("data"), place * PAGE);
+                Memory.putLong(
+                        command.attribute(MAP_OFFSET).get("data"),
+                        ((long) page << PAGE_NUMBER_SHIFT | MAP_REGISTERS << COMMAND_SHIFT) * PAGE);
                 Memory.putInt(command.attribute(MAP_LENGTH).get("data"), PAGE);
                 Memory.putInt(command.attribute(PAGE_ID).get("data"), page);
             }
             case DESTROY -> {
-                int page = command.attribute(HANDLE).getInt("data");
-                if (!registerPages.get(page)) {
+                Mlx5RegisterPage page =
+                        registerPages.remove(command.attribute(HANDLE).getInt("data"));
+                if (page == null) {
                     throw new CommandException(Errno.EINVAL);
                 }
-                registerPages.clear(page);
-                mapped.remove(page);
+                page.free();
             }
             default -> throw new CommandException(Errno.EPROTONOSUPPORT);
         }
@@ -208,27 +203,13 @@ final class Mlx5Card implements Card {
 
     @Override
     public long map(DeviceFile file, long length, long offset) {
-        int place = (int) (offset / PAGE);
-        int command = place >>> COMMAND_SHIFT & LOW_BITS;
-        if (command != MAP_REGISTERS) {
+        int number = (int) (offset / PAGE);
+        Mlx5RegisterPage page = registerPages.get(number >>> PAGE_NUMBER_SHIFT);
+        if ((number >>> COMMAND_SHIFT & 0xff) != MAP_REGISTERS || page == null) {
             return -Errno.EINVAL;
         }
-        long address = SystemCalls.map(length);
-        mapped.put((place & LOW_BITS) | (place >>> HIGH_SHIFT << Byte.SIZE), address);
-        return address;
-    }
-
-    /** Returns the number of the register in a page that shows the doorbell of a queue pair; -1 if there is none. */
-    int registerRungBy(int queuePair, int page) {
-        Long address = mapped.get(page);
-        for (int half = 0; address != null && half < 2 * REGISTERS; half++) {
-            // What is rung is the beginning of a work request, whose second half is the number and a count.
-            long rung = address + FIRST_REGISTER + half * REGISTER_BYTES / 2 + Integer.BYTES;
-            if (Memory.getNetInt(rung) >>> Byte.SIZE == queuePair) {
-                return page * REGISTERS + half / 2;
-            }
-        }
-        return -1;
+        long mapped = page.mapForProgram(length);
+        return mapped == -1 ? -Errno.ENOMEM : mapped;
     }
 
     @Override
@@ -253,7 +234,7 @@ final class Mlx5Card implements Card {
         View in = Mlx5QueuePair.REQUEST.at(request.in());
         int kind = in.getInt("flags") & (DC_TARGET | DC_INITIATOR);
         if (request.type() != rdma_h.IBV_QPT_DRIVER()) {
-            return new Mlx5QueuePair(this, file, request, false);
+            return new Mlx5QueuePair(this, file, request, registerPage(in), false);
         }
         boolean possible = kind == DC_TARGET
                 ? request.shared() != null
@@ -261,7 +242,14 @@ final class Mlx5Card implements Card {
         if (!possible) {
             throw new CommandException(Errno.EINVAL);
         }
-        return kind == DC_TARGET ? new Mlx5DcTarget(this, file, request) : new Mlx5QueuePair(this, file, request, true);
+        return kind == DC_TARGET
+                ? new Mlx5DcTarget(this, file, request)
+                : new Mlx5QueuePair(this, file, request, registerPage(in), true);
+    }
+
+    /** Returns the page that has the doorbell of a queue pair, or null. */
+    private Mlx5RegisterPage registerPage(View in) {
+        return (in.getInt("flags") & NAMES_REGISTER_PAGE) == 0 ? null : registerPages.get(in.getInt("bfreg_index"));
     }
 
     /** Returns the target that has a number, or null. */

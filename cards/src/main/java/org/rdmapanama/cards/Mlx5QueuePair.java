@@ -53,10 +53,12 @@ final class Mlx5QueuePair extends PostingQueuePair {
     private final int receiveShift;
     private final long record;
     private final int userIndex;
-    private final Mlx5Card card;
 
-    /** The number of the page of registers in which its doorbell is. */
-    private final int registerPage;
+    /** Where its doorbell is, or null. */
+    private final Mlx5RegisterPage registers;
+
+    /** How many work requests were in a register as a whole. */
+    private int taken;
 
     /** Null if this is of another type. */
     private final Mlx5DcInitiator initiator;
@@ -67,11 +69,17 @@ final class Mlx5QueuePair extends PostingQueuePair {
     /**
      * Creates a queue pair.
      *
+     * @param registers where its doorbell is, or null
      * @param initiates whether it is an initiator of the dynamically connected transport
      */
-    Mlx5QueuePair(Mlx5Card card, DeviceFile file, Card.QueuePairRequest request, boolean initiates) {
+    Mlx5QueuePair(
+            Mlx5Card card,
+            DeviceFile file,
+            Card.QueuePairRequest request,
+            Mlx5RegisterPage registers,
+            boolean initiates) {
         super(file, request);
-        this.card = card;
+        this.registers = registers;
         View in = REQUEST.at(request.in());
         receives = in.getInt("rq_wqe_count");
         receiveShift = in.getInt("rq_wqe_shift");
@@ -80,7 +88,6 @@ final class Mlx5QueuePair extends PostingQueuePair {
         sendUnits = in.getInt("sq_wqe_count");
         record = in.get("db_addr");
         userIndex = in.getInt("uidx");
-        registerPage = in.getInt("bfreg_index");
         initiator = initiates ? new Mlx5DcInitiator(card, file, this) : null;
         // libmlx5 ignores this number where it allocates registers itself.
         Memory.putInt(request.out(), 0);
@@ -124,7 +131,7 @@ final class Mlx5QueuePair extends PostingQueuePair {
     public GivenToCard given() {
         Mlx5CompletionQueue completions = (Mlx5CompletionQueue) request.sendCompletions();
         return new GivenToCard(
-                completions.entryBytes(), completions.isPadded(), card.registerRungBy(number(), registerPage));
+                completions.entryBytes(), completions.isPadded(), registers == null ? -1 : registers.rungBy(number()));
     }
 
     @Override
@@ -166,6 +173,11 @@ final class Mlx5QueuePair extends PostingQueuePair {
     }
 
     @Override
+    public int takenFromRegister() {
+        return taken;
+    }
+
+    @Override
     InjectedError readReceive(int counter) {
         long entry = receiveRing + ((long) (counter & receives - 1) << receiveShift);
         for (int i = 0; i < (1 << receiveShift) / SEGMENT; i++) {
@@ -196,6 +208,11 @@ final class Mlx5QueuePair extends PostingQueuePair {
     @Override
     boolean postSend(int counter) {
         long control = segment(counter, 0);
+        long ringBytes = (long) sendUnits * UNIT;
+        if (registers != null
+                && registers.take(sendRing, ringBytes, control - sendRing, segmentsOf(counter) * SEGMENT)) {
+            taken++;
+        }
         int opcode = opcodeOf(counter);
         int segments = segmentsOf(counter);
         int flags = Memory.getByte(control + 11) & 0xff;

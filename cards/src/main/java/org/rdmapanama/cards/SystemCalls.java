@@ -15,6 +15,8 @@ final class SystemCalls {
     private static final int PROT_READ_WRITE = 3;
     private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
     private static final int MAP_SHARED = 1;
+    private static final int MAP_SHARED_ANONYMOUS = 0x21;
+    private static final int MREMAP_MAYMOVE = 1;
     private static final int MFD_CLOEXEC = 1;
     private static final int AF_UNIX = 1;
     private static final int SOCK_SEQPACKET_CLOEXEC = 0x80005;
@@ -24,6 +26,8 @@ final class SystemCalls {
             "mmap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle MUNMAP =
             function("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle MREMAP =
+            function("mremap", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT));
     private static final MethodHandle MEMFD_CREATE =
             function("memfd_create", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
     private static final MethodHandle FTRUNCATE =
@@ -46,6 +50,28 @@ final class SystemCalls {
     /** Returns the address of new memory that is zero, which the caller of mmap(2) unmaps; or -1. */
     static long map(long length) {
         return map(length, MAP_PRIVATE_ANONYMOUS, -1);
+    }
+
+    /** The same, of memory that {@link #mapAgain} can map once more. */
+    static long mapShared(long length) {
+        return map(length, MAP_SHARED_ANONYMOUS, -1);
+    }
+
+    /** Returns another address of memory that {@link #mapShared} has mapped, which is unmapped by itself; or -1. */
+    static long mapAgain(long address, long length) {
+        try {
+            return (long) MREMAP.invokeExact(address, 0L, length, MREMAP_MAYMOVE);
+        } catch (Throwable ex) {
+            throw new IllegalStateException(ex);
+        }
+    }
+
+    static void unmap(long address, long length) {
+        try {
+            int unused = (int) MUNMAP.invokeExact(address, length);
+        } catch (Throwable ex) {
+            throw new IllegalStateException(ex);
+        }
     }
 
     private static long map(long length, int flags, int file) {
