@@ -109,9 +109,20 @@ final class DirectQueues {
         return direct ? "direct" : "not direct";
     }
 
+    /** Takes over a queue pair; or leaves it to the driver, which its thread domain is told of, and returns null. */
     static DirectQueuePair queuePair(
-            Context context, QueuePairOptions options, long address, QueuePairCapabilities granted) {
+            Context context,
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            long address,
+            QueuePairCapabilities granted) {
+        AtomicBoolean driverPosts = protectionDomain instanceof ParentDomain parent
+                ? parent.threadDomain().map(ThreadDomain::driverPosts).orElse(null)
+                : null;
         if (!isDirect(options.sendQueue())) {
+            if (driverPosts != null) {
+                driverPosts.set(true);
+            }
             return null;
         }
         SharedReceiveQueue shared = options.sharedReceiveQueue();
@@ -125,7 +136,8 @@ final class DirectQueues {
                                 options.sendQueue().direct(),
                                 options.receiveQueue().direct(),
                                 shared == null ? null : shared.direct(),
-                                isShared(context)));
+                                isShared(context),
+                                driverPosts));
     }
 
     /** The completions of other queues would not be understood. */

@@ -120,7 +120,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         takesReceives = options.hasReceiveQueue() && !(role instanceof DcRole.Initiator);
         struct = Native.struct(address, ibv_qp.layout());
         number = ibv_qp.qp_num(struct);
-        direct = DirectQueues.queuePair(context, options, address, granted);
+        direct = DirectQueues.queuePair(context, protectionDomain, options, address, granted);
         posting = direct == null ? provider : direct;
         groups = new MulticastGroups(this);
         control = new QueuePairControl(this);

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.ffm.verbs.ibv_td_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
@@ -19,8 +20,12 @@ public final class ThreadDomain extends ContextObject {
     private static final String CAPABILITY =
             "a driver with thread domains, such as mlx5 and hns; no DeviceCapability shows them, only this call";
 
-    private ThreadDomain(Context context, long address) {
+    /** Whether the driver posts to queue pairs of this: one was created that is not direct. */
+    private final AtomicBoolean driverPosts;
+
+    private ThreadDomain(Context context, long address, boolean driverPosts) {
         super(context, address, context);
+        this.driverPosts = new AtomicBoolean(driverPosts);
     }
 
     static ThreadDomain create(Context context) {
@@ -29,7 +34,7 @@ public final class ThreadDomain extends ContextObject {
             return context.create(
                     new Creation("ibv_alloc_td", ENDING).capability(CAPABILITY),
                     () -> context.provider().allocateThreadDomain(attributes.address()),
-                    domain -> new ThreadDomain(context, domain));
+                    domain -> new ThreadDomain(context, domain, false));
         }
     }
 
@@ -45,7 +50,12 @@ public final class ThreadDomain extends ContextObject {
      * @throws IllegalStateException when the context is closed
      */
     public static ThreadDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
-        return context.wrap(nativeAddress, ownership, domain -> new ThreadDomain(context, domain));
+        // The other code may have queue pairs there.
+        return context.wrap(nativeAddress, ownership, domain -> new ThreadDomain(context, domain, true));
+    }
+
+    AtomicBoolean driverPosts() {
+        return driverPosts;
     }
 
     @Override

@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ParentDomainOptions;
 import org.rdmapanama.PollCursor;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -40,6 +41,9 @@ class DirectRingsCardTest {
     private static final int BYTES = 1 << 16;
     private static final int QKEY = 0x1111_1111;
     private static final int WORDS_OF_UNIT = 8;
+    private static final int SEGMENTS = 6;
+    private static final int INLINE = 200;
+    private static final TwinQueuePair.Sizes SIZES = new TwinQueuePair.Sizes(60, SEGMENTS, INLINE);
 
     // Kinds of completions.
     private static final int REQUEST = 0;
@@ -57,6 +61,9 @@ class DirectRingsCardTest {
     private AddressHandle handle;
     private TwinQueuePair driver;
     private TwinQueuePair direct;
+
+    /** Whether each twin has a thread domain. */
+    private boolean ownRegisters;
 
     /** Where the work requests begin that are in the ring, and behind them where the next one will. */
     private final ArrayDeque<Integer> outstanding = new ArrayDeque<>();
@@ -89,12 +96,12 @@ class DirectRingsCardTest {
             operation = random.nextInt(TwinQueuePair.operationCount(type));
             boolean atomic = operation >= 6;
             inline = operation < 5 && random.nextInt(3) == 0;
-            int count = atomic ? 1 : random.nextInt(TwinQueuePair.SEGMENTS + 1);
+            int count = atomic ? 1 : random.nextInt(SEGMENTS + 1);
             // A builder takes no list without segments, but one without bytes.
             count = forBuilder ? Math.max(1, count) : count;
             offsets = new int[count];
             lengths = new int[count];
-            int room = TwinQueuePair.INLINE;
+            int room = INLINE;
             for (int i = 0; i < count; i++) {
                 lengths[i] = atomic
                         ? Long.BYTES
@@ -159,18 +166,29 @@ class DirectRingsCardTest {
         }
     }
 
-    private void open(VerbsArena arena, QueuePairType type) {
+    private void open(VerbsArena arena, QueuePairType type, boolean threadDomains) {
         Context context = Context.open(arena, "mlx5_0");
         domain = context.allocateProtectionDomain();
         region = domain.register(arena.allocate(BYTES, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-        driver = new TwinQueuePair(context, domain, region, type, false);
-        direct = new TwinQueuePair(context, domain, region, type, true);
+        driver = new TwinQueuePair(context, domain(context, threadDomains), region, type, SIZES, false);
+        direct = new TwinQueuePair(context, domain(context, threadDomains), region, type, SIZES, true);
+        ownRegisters = threadDomains;
         if (type == QueuePairType.UD) {
             handle = domain.createAddressHandle(driver.queuePair.pathTo(driver.queuePair.localEndpoint()));
         }
         assertFalse(driver.queuePair.isDirect());
         assertTrue(direct.queuePair.isDirect());
         Cards.pause(true);
+        if (threadDomains) {
+            driver.clearRegister();
+            direct.clearRegister();
+        }
+    }
+
+    private ProtectionDomain domain(Context context, boolean threadDomain) {
+        return threadDomain
+                ? domain.createParentDomain(new ParentDomainOptions().threadDomain(context.allocateThreadDomain()))
+                : domain;
     }
 
     /** Leaves nothing in the rings that the card would take for work. */
@@ -181,12 +199,19 @@ class DirectRingsCardTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"RC, 900000", "UC, 100000", "UD, 200000"})
-    void shouldWriteAndReadAsTheDriverDoes(QueuePairType type, int requests) {
+    @CsvSource({
+        "RC, 900000, false",
+        "UC, 100000, false",
+        "UD, 200000, false",
+        "RC, 100000, true",
+        "UC, 20000, true",
+        "UD, 50000, true"
+    })
+    void shouldWriteAndReadAsTheDriverDoes(QueuePairType type, int requests, boolean threadDomains) {
         long seed = System.nanoTime();
         random = new SplittableRandom(seed);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            open(arena, type);
+            open(arena, type, threadDomains);
             try {
                 run(requests);
             } finally {
@@ -296,6 +321,9 @@ class DirectRingsCardTest {
             assertTrue(driver.rangWith(last), "doorbell of the driver");
             assertTrue(direct.rangWith(last), "doorbell");
         }
+        if (ownRegisters) {
+            compareRegisters(last);
+        }
         posted += count;
         return count;
     }
@@ -314,6 +342,20 @@ class DirectRingsCardTest {
                         "word " + i + " of the work request at " + start + ", which begins with " + first);
             }
         }
+    }
+
+    /** In a thread domain a doorbell may be a copy of the work request, and the halves of the register are used in turn. */
+    private void compareRegisters(int last) {
+        for (int i = 0; i < 2 * driver.halfWords(); i++) {
+            long expected = driver.registerWord(i);
+            long found = direct.registerWord(i);
+            if (expected != found) {
+                String request = last < 0 ? "nothing" : Long.toHexString(driver.word(last, 0));
+                assertEquals(expected, found, "word " + i + " of the register after " + request);
+            }
+        }
+        driver.clearRegister();
+        direct.clearRegister();
     }
 
     private void postReceives() {

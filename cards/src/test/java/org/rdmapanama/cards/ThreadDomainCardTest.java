@@ -43,7 +43,7 @@ class ThreadDomainCardTest {
         return domain;
     }
 
-    private static Side side(VerbsArena arena, Context context, boolean direct) {
+    static Side side(VerbsArena arena, Context context, boolean direct) {
         return side(arena, domain(context), direct);
     }
 
@@ -55,7 +55,7 @@ class ThreadDomainCardTest {
                         .direct(direct));
         QueuePair queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue)
                 .maxSendWorkRequests(16)
-                .maxInlineData(64));
+                .maxInlineData(200));
         assertEquals(direct || Boolean.getBoolean("org.rdmapanama.direct"), queuePair.isDirect());
         MemoryRegion region =
                 domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);

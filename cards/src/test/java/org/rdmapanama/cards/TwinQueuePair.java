@@ -32,10 +32,11 @@ import org.rdmapanama.soft.memory.Memory;
  * device. One twin is used through the driver, the other one directly.
  */
 final class TwinQueuePair {
-    static final int SENDS = 60;
     static final int RECEIVES = 30;
-    static final int SEGMENTS = 6;
-    static final int INLINE = 200;
+
+    /** What a register contains where nothing was stored since {@link #clearRegister}. */
+    static final long UNTOUCHED = 0x5555_5555_5555_5555L;
+
     private static final int ENTRIES = 255;
     private static final int UNIT = 64;
     private static final int SEGMENT = 16;
@@ -73,13 +74,30 @@ final class TwinQueuePair {
     private final long completionRecords;
     private final int userIndex;
 
+    private final int maxSegments;
     private long rung;
     private long rungInSecondHalf;
 
     /** How many completions were written. */
     private int produced;
 
-    TwinQueuePair(Context context, ProtectionDomain domain, MemoryRegion region, QueuePairType type, boolean direct) {
+    /** How many sends it takes, and how much each of them has. */
+    record Sizes(int sends, int segments, int inline) {}
+
+    /**
+     * Creates a queue pair and connects it to itself.
+     *
+     * @param domain a parent domain, if it shall be in a thread domain
+     * @param direct false for one that is used through the driver
+     */
+    TwinQueuePair(
+            Context context,
+            ProtectionDomain domain,
+            MemoryRegion region,
+            QueuePairType type,
+            Sizes sizes,
+            boolean direct) {
+        maxSegments = sizes.segments();
         NativeLibrary.MLX5.load();
         queue = context.createCompletionQueue(new CompletionQueueOptions(ENTRIES)
                 .fields(
@@ -92,15 +110,15 @@ final class TwinQueuePair {
                         CompletionField.DLID_PATH_BITS)
                 .direct(direct));
         queuePair = domain.createExtendedQueuePair(new QueuePairOptions(type, queue)
-                .maxSendWorkRequests(SENDS)
+                .maxSendWorkRequests(sizes.sends())
                 .maxReceiveWorkRequests(RECEIVES)
-                .maxSegments(SEGMENTS, SEGMENTS)
-                .maxInlineData(INLINE)
+                .maxSegments(maxSegments, maxSegments)
+                .maxInlineData(sizes.inline())
                 .sendOperations(operations(type)));
         completions = new WorkCompletions(queue, ENTRIES);
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = SendWorkRequest.allocate(queuePair, SEGMENTS);
-            receives[i] = ReceiveWorkRequest.allocate(queuePair, SEGMENTS);
+            sends[i] = SendWorkRequest.allocate(queuePair, maxSegments);
+            receives[i] = ReceiveWorkRequest.allocate(queuePair, maxSegments);
         }
         connect();
         try (Arena temporary = Arena.ofConfined()) {
@@ -222,8 +240,7 @@ final class TwinQueuePair {
 
     /** Returns how many units the work request has that begins at a position. */
     int unitsOf(int position) {
-        int segments = Memory.getNetInt(unit(position) + Integer.BYTES) & 0x3f;
-        return (segments * SEGMENT + UNIT - 1) / UNIT;
+        return (segmentsOf(position) * SEGMENT + UNIT - 1) / UNIT;
     }
 
     /**
@@ -235,7 +252,38 @@ final class TwinQueuePair {
     long word(int position, int index) {
         int words = UNIT / Long.BYTES;
         long value = Memory.getNetLong(unit(position + index / words) + (long) (index % words) * Long.BYTES);
-        return index == 0 ? value - ((long) queuePair.number() << Byte.SIZE) : value;
+        return index == 0 ? withoutNumber(value) : value;
+    }
+
+    private long withoutNumber(long first) {
+        return first - ((long) queuePair.number() << Byte.SIZE);
+    }
+
+    /** Returns how many segments, of 16 bytes, the work request has that begins at a position. */
+    int segmentsOf(int position) {
+        return Memory.getNetInt(unit(position) + Integer.BYTES) & 0x3f;
+    }
+
+    /** Returns how many words of eight bytes a half of the doorbell register has. */
+    int halfWords() {
+        return doorbellBytes / Long.BYTES;
+    }
+
+    /**
+     * Returns eight bytes of the doorbell register, the first ones of a half without the number of the queue pair.
+     *
+     * @param index from 0, over both halves
+     */
+    long registerWord(int index) {
+        long value = Memory.getNetLong(doorbell + (long) index * Long.BYTES);
+        return index % halfWords() == 0 && value != UNTOUCHED ? withoutNumber(value) : value;
+    }
+
+    /** Forgets what the doorbell was rung with. */
+    void clearRegister() {
+        for (int i = 0; i < 2 * halfWords(); i++) {
+            Memory.putLong(doorbell + (long) i * Long.BYTES, UNTOUCHED);
+        }
     }
 
     void zeroUnits(int position, int count) {

@@ -71,7 +71,7 @@ class DoorbellCardTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment found = arena.allocate(mlx5dv_qp.layout());
             Mlx5dv.describe(mlx5dv_h.MLX5DV_OBJ_QP(), mlx5dv_obj::qp, side.queuePair.nativeAddress(), found);
-            return Mlx5Path.doorbell(found, Mlx5dv.uncachedRegister(context.nativeAddress()));
+            return Mlx5Path.doorbell(found, Mlx5dv.uncachedRegister(context.nativeAddress()), null);
         }
     }
 

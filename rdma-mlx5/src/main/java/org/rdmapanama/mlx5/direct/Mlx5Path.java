@@ -2,6 +2,9 @@ package org.rdmapanama.mlx5.direct;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.mlx5.mlx5dv_cq;
 import org.rdmapanama.ffm.mlx5.mlx5dv_h;
@@ -27,6 +30,12 @@ final class Mlx5Path extends DirectPath {
 
     /** The register of the driver's page that is not cached, or 0. */
     private final long uncachedRegister;
+
+    /** As this process was started with: changes of the environment that other code made since are not seen. */
+    private final BlueFlame.Copying copying = BlueFlame.Copying.of(System::getenv);
+
+    /** The registers of thread domains, by their addresses. The driver frees none before the device is closed. */
+    private final Map<Long, BlueFlame> registers = new ConcurrentHashMap<>();
 
     Mlx5Path(ProviderContext context) {
         this.context = context;
@@ -104,7 +113,7 @@ final class Mlx5Path extends DirectPath {
                         mlx5dv_qp.sq.buf(ring).address(),
                         mlx5dv_qp.sq.wqe_cnt(ring),
                         mlx5dv_qp.dbrec(found).address(),
-                        doorbell(found, uncachedRegister)),
+                        doorbell(found, uncachedRegister, blueFlame(found, parts.driverPosts()))),
                 number,
                 type,
                 parts.granted(),
@@ -118,10 +127,29 @@ final class Mlx5Path extends DirectPath {
      * Returns where the doorbell of a queue pair is, which the driver chose.
      *
      * @param found what the driver says of the queue pair
+     * @param blueFlame what takes whole work requests, or null
      */
-    static SendQueueRing.Doorbell doorbell(MemorySegment found, long uncachedRegister) {
-        long register = mlx5dv_qp.bf.reg(mlx5dv_qp.bf(found)).address();
-        return new SendQueueRing.Doorbell(register, register == uncachedRegister);
+    static SendQueueRing.Doorbell doorbell(MemorySegment found, long uncachedRegister, BlueFlame blueFlame) {
+        long register = register(found);
+        return new SendQueueRing.Doorbell(register, register == uncachedRegister, blueFlame);
+    }
+
+    private static long register(MemorySegment found) {
+        return mlx5dv_qp.bf.reg(mlx5dv_qp.bf(found)).address();
+    }
+
+    /** Returns the register of a thread domain; or null if there is none, or it does not take work requests. */
+    private BlueFlame blueFlame(MemorySegment found, AtomicBoolean driverPosts) {
+        int halfBytes = mlx5dv_qp.bf.size(mlx5dv_qp.bf(found));
+        if (driverPosts == null || halfBytes == 0) {
+            return null;
+        }
+        // The driver gives the register of a thread domain that was closed to another one.
+        return registers.compute(
+                register(found),
+                (address, known) -> known != null && known.isOf(driverPosts)
+                        ? known
+                        : new BlueFlame(address, halfBytes, copying, driverPosts));
     }
 
     private static ReceiveQueueRing receives(MemorySegment found, QueuePairParts parts) {

@@ -151,6 +151,48 @@ final class RingMemory {
     }
 
     /**
+     * Rings a doorbell by a copy of a work request (BlueFlame): all earlier stores are seen before it, and it is on its way to
+     * the device when this returns.
+     *
+     * <p>The processor collects stores to write-combining memory in buffers of 64 bytes (Intel's manual, volume 3A, "Buffering
+     * of Write Combining Memory Locations"). It sends a buffer when it likes, and one before the other or not. A full one is
+     * sent as a whole; another one in parts, in any order, but never divides eight aligned bytes. A second store to a place
+     * replaces the first one, if that was not sent yet. Hence:
+     *
+     * <ul>
+     *   <li>A locked instruction before the copy: the doorbell record is seen first, and nothing of an earlier doorbell is left
+     *       in a buffer.
+     *   <li>Stores of eight aligned bytes with increasing addresses: a buffer is full as soon as may be, and what is sent
+     *       earlier is in whole parts. The fences between them hold the compiler, which might choose another order or other
+     *       sizes. libmlx5 does not copy by {@code memcpy} for that reason. Neither asks for an order of blocks.
+     *   <li>A locked instruction behind it: it empties the buffers, so that nothing waits, and the next doorbell, perhaps of
+     *       another queue pair, is not merged with this one. libmlx5 has an {@code sfence} in both places.
+     * </ul>
+     *
+     * @param record the address of the doorbell record, which was stored before
+     * @param doorbell where to copy to
+     * @param first the block in which the work request begins
+     * @param next the block behind it: all of its last block is copied
+     * @param start the first block of the ring
+     * @param end behind its last block, where the copy goes on at the start
+     */
+    static void ringWhole(long record, long doorbell, long first, long next, long start, long end) {
+        flush(record);
+        long to = known(doorbell);
+        long from = first;
+        do {
+            long block = known(from);
+            for (int i = 0; i < BLOCK_BYTES; i += Long.BYTES) {
+                putLong(to + i, getLong(block + i));
+                VarHandle.releaseFence();
+            }
+            to += BLOCK_BYTES;
+            from = block + BLOCK_BYTES == end ? start : block + BLOCK_BYTES;
+        } while (from != next);
+        flush(record);
+    }
+
+    /**
      * Rings a doorbell in a page that is not cached, where a store is never delayed and passes no other one.
      *
      * @param doorbell its address in the page of the device

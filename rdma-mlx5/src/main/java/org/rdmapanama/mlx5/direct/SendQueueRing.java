@@ -64,6 +64,10 @@ final class SendQueueRing {
     private static final int INLINE_SEGMENT = mlx5dv_h.MLX5_INLINE_SEG();
     private static final int EXTENDED_ADDRESS = mlx5dv_h.MLX5_EXTENDED_UD_AV();
     private static final int ADDRESS_BYTES = 48;
+
+    /** Of the first eight bytes of a work request, how many segments it has. */
+    private static final int SEGMENT_COUNT = 0x3f;
+
     private static final int ATOMIC_BYTES = 8;
 
     /** The doorbell record of sends is behind that of receives. */
@@ -89,6 +93,10 @@ final class SendQueueRing {
     private final long record;
     private final long doorbell;
     private final boolean uncached;
+
+    /** Null outside thread domains, and where the register takes no work requests. */
+    private final BlueFlame blueFlame;
+
     private final int numberBits;
     private final int mostPosted;
     private final int maxSegments;
@@ -118,6 +126,9 @@ final class SendQueueRing {
     /** The first eight bytes of the last work request: what rings the doorbell. */
     private long lastWord;
 
+    /** The block in which the last work request with inline data begins, counted as {@link #position}. */
+    private int inlinePosition = -1;
+
     // The work request under construction.
     private long control;
     private long at;
@@ -136,8 +147,9 @@ final class SendQueueRing {
      * Where the doorbell is.
      *
      * @param uncached whether its page is known not to be cached; it may be write-combining otherwise
+     * @param blueFlame its register, if it is that of a thread domain and takes work requests; null otherwise
      */
-    record Doorbell(long address, boolean uncached) {}
+    record Doorbell(long address, boolean uncached, BlueFlame blueFlame) {}
 
     SendQueueRing(
             Place place,
@@ -154,6 +166,7 @@ final class SendQueueRing {
         record = place.records() + RECORD;
         doorbell = place.doorbell().address();
         uncached = place.doorbell().uncached();
+        blueFlame = place.doorbell().blueFlame();
         numberBits = number << 8;
         mostPosted = granted.maxSendWorkRequests();
         maxSegments = granted.maxSendSegments();
@@ -481,6 +494,7 @@ final class SendQueueRing {
 
     /** Data of no bytes needs no segment. */
     void endInline() {
+        inlinePosition = position;
         if (inlineBytes != 0) {
             RingMemory.putNetworkInt(inlineHeader, (int) inlineBytes | INLINE_SEGMENT);
             units += (int) ((inlineBytes + Integer.BYTES + RingMemory.SEGMENT_BYTES - 1) / RingMemory.SEGMENT_BYTES);
@@ -528,14 +542,29 @@ final class SendQueueRing {
         return (segments * RingMemory.SEGMENT_BYTES + RingMemory.BLOCK_BYTES - 1) >> RingMemory.BLOCK_SHIFT;
     }
 
-    /** Hands finished work requests to the device. */
+    /**
+     * Hands finished work requests to the device.
+     *
+     * @param count how many, since the doorbell rang
+     */
     void ring(int count) {
         head += count;
         RingMemory.publish(record, position & 0xffff);
         if (uncached) {
             RingMemory.ringUncached(doorbell, lastWord);
-        } else {
+        } else if (blueFlame == null) {
             RingMemory.ring(record, doorbell, lastWord);
+        } else {
+            // Not in a method of its own: the compiler would not inline what is below it.
+            int segments = (int) Long.reverseBytes(lastWord) & SEGMENT_COUNT;
+            int first = position - blocks(segments);
+            long half = blueFlame.half();
+            if (count == 1 && blueFlame.takes(segments, inlinePosition == first)) {
+                RingMemory.ringWhole(record, half, addressOf(first & mask), addressOf(position & mask), start, end);
+            } else {
+                RingMemory.ring(record, half, lastWord);
+            }
+            blueFlame.turn();
         }
     }
 
@@ -547,6 +576,7 @@ final class SendQueueRing {
     /** Forgets work requests that are not handed to the device. */
     void rollBack(int to) {
         position = to;
+        inlinePosition = to - 1;
     }
 
     /**
@@ -566,6 +596,7 @@ final class SendQueueRing {
         lock();
         try {
             position = 0;
+            inlinePosition = -1;
             head = 0;
             TAIL.setOpaque(this, 0);
         } finally {

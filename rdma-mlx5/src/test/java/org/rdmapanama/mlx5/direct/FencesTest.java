@@ -33,7 +33,8 @@ import org.rdmapanama.ffm.Program;
 /**
  * The machine code of what rings a doorbell: the doorbell record is stored, a locked instruction ends the delay of earlier
  * stores, the doorbell is stored, and a locked instruction ends its own delay. In a page that is not cached, the doorbell
- * follows the record, and there is no locked instruction. And that of polling: the owner of an entry is read before anything
+ * follows the record, and there is no locked instruction. Where a work request is copied into the register of a thread domain, all
+ * between the locked instructions is stores of eight bytes in the order of their addresses. And that of polling: the owner of an entry is read before anything
  * else of it. No specification of Java promises this, so the code that the second compiler makes is
  * read. It is that of a JVM of its own, which prints it.
  */
@@ -52,6 +53,7 @@ class FencesTest {
     private static final List<List<String>> POSTING =
             List.of(List.of("SendQueueRing::ring"), List.of("SendQueueRing::post", "RingSendVerbs::wrComplete"));
 
+    private static final int WORDS_OF_BLOCK = 8;
     private static final String PACKAGE = "org.rdmapanama.mlx5.direct.";
     private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
 
@@ -104,6 +106,42 @@ class FencesTest {
         for (List<String> methods : POSTING) {
             instructions(methods, classes, RingLoop.UNCACHED)
                     .forEach((method, code) -> assertNotEquals("", faultOfUncached(code), method));
+        }
+    }
+
+    @Test
+    void shouldOrderTheStoresOfACopy() throws Exception {
+        assumeSecondCompiler();
+        for (List<String> methods : POSTING) {
+            instructions(methods, List.of(), RingLoop.BLUE_FLAME)
+                    .forEach((method, code) -> assertEquals("", faultOfCopy(code), method));
+        }
+    }
+
+    /** Changes of how a work request is copied, each of which must be noticed. */
+    static List<Arguments> changesOfCopying() {
+        String copies = "putLong(to + i, getLong(block + i));";
+        return List.of(
+                arguments("RingMemory.java", "flush(record);\n        long to", "long to"),
+                arguments("RingMemory.java", "(from != next);\n        flush(record);", "(from != next);"),
+                arguments("RingMemory.java", "putNetworkInt(record, value);", "putInt(record, value);"),
+                arguments(
+                        "RingMemory.java",
+                        copies,
+                        "putInt(to + i, getInt(block + i)); putInt(to + i + 4, getInt(block + i + 4));"),
+                arguments("RingMemory.java", copies, "putLong(to + (i ^ 8), getLong(block + (i ^ 8)));"),
+                arguments("RingMemory.java", copies, "if (i == 0) copy(block, to, BLOCK_BYTES);"),
+                arguments("SendQueueRing.java", "if (count == 1 && blueFlame", "if (count == 2 && blueFlame"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changesOfCopying")
+    void shouldNoticeAChangeOfCopying(String file, String part, String replacement) throws Exception {
+        assumeSecondCompiler();
+        List<String> classes = List.of(mutated(file, part, replacement).toString());
+        for (List<String> methods : POSTING) {
+            instructions(methods, classes, RingLoop.BLUE_FLAME)
+                    .forEach((method, code) -> assertNotEquals("", faultOfCopy(code), method));
         }
     }
 
@@ -196,7 +234,12 @@ class FencesTest {
         if (doorbells.size() != 1 || !doorbells.get(0).matches("mov +%r([a-z][a-z]|\\d+),.*")) {
             return "not one store of eight bytes between the locked instructions: " + doorbells;
         }
-        for (int i = before - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
+        return faultBefore(instructions, before);
+    }
+
+    /** Says what is wrong with the last store before a locked instruction, which must be that of the doorbell record. */
+    private static String faultBefore(List<String> instructions, int locked) {
+        for (int i = locked - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
             if (stores(instructions.get(i))) {
                 return isInNetworkByteOrder(instructions, i)
                         ? ""
@@ -204,6 +247,43 @@ class FencesTest {
             }
         }
         return "no store before the locked instructions";
+    }
+
+    /**
+     * Says what is wrong with the order of a method that copies a work request into a register: nothing is, if it is empty. Between
+     * two locked instructions all stores are of eight bytes, eight in a row with increasing addresses; and the last store before
+     * them is that of a number in network byte order.
+     */
+    static String faultOfCopy(List<String> instructions) {
+        int before = next(instructions, 0, FencesTest::isLocked);
+        int after = before < 0 ? -1 : next(instructions, before + 1, FencesTest::isLocked);
+        if (after < 0) {
+            return "not two locked instructions";
+        }
+        List<String> between = instructions.subList(before + 1, after);
+        if (between.stream().anyMatch(each -> each.matches("(call|ret).*"))) {
+            return "a call or a return between the locked instructions: " + between;
+        }
+        List<String> stores = between.stream().filter(FencesTest::stores).toList();
+        if (stores.isEmpty() || stores.size() % WORDS_OF_BLOCK != 0) {
+            return "not eight stores for each block: " + stores;
+        }
+        Pattern eightBytes = Pattern.compile("mov +%r(?:[a-z][a-z]|\\d+),(0x[0-9a-f]+)?(\\(.*\\))");
+        for (int i = 0; i < stores.size(); i++) {
+            Matcher first = eightBytes.matcher(stores.get(i - i % WORDS_OF_BLOCK));
+            Matcher store = eightBytes.matcher(stores.get(i));
+            if (!first.matches()
+                    || !store.matches()
+                    || !store.group(2).equals(first.group(2))
+                    || displacement(store.group(1)) - displacement(first.group(1)) != i % WORDS_OF_BLOCK * Long.BYTES) {
+                return "not stores of eight bytes in the order of their addresses: " + stores;
+            }
+        }
+        return faultBefore(instructions, before);
+    }
+
+    private static int displacement(String text) {
+        return text == null ? 0 : Integer.decode(text);
     }
 
     /**

@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5.direct;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -12,12 +13,14 @@ import org.rdmapanama.queue.SendOperation;
 
 /** A program that posts to rings in memory, polls and arms, until the second compiler has compiled all of that. */
 final class RingLoop {
-    /** An argument of this program. */
+    // Arguments of this program.
     static final String UNCACHED = "uncached";
+    static final String BLUE_FLAME = "blueFlame";
 
     private static final int ROUNDS = 30_000;
     private static final int BLOCKS = 64;
     private static final int NUMBER = 1;
+    private static final int HALF_BYTES = 256;
     private static final int WRITE = SendOperation.RDMA_WRITE.code();
 
     private final CompletionQueueRing completions;
@@ -28,10 +31,13 @@ final class RingLoop {
     private final MemorySegment entries;
     private final MemorySegment polled;
 
-    private RingLoop(Arena arena, boolean uncached) {
+    private RingLoop(Arena arena, List<String> arguments) {
         MemorySegment ring = arena.allocate((long) BLOCKS << RingMemory.BLOCK_SHIFT, RingMemory.BLOCK_BYTES);
         MemorySegment records = arena.allocate(Long.BYTES, Long.BYTES);
-        MemorySegment page = arena.allocate(RingMemory.BLOCK_BYTES, RingMemory.BLOCK_BYTES);
+        MemorySegment page = arena.allocate(2 * HALF_BYTES, RingMemory.BLOCK_BYTES);
+        BlueFlame blueFlame = arguments.contains(BLUE_FLAME)
+                ? new BlueFlame(page.address(), HALF_BYTES, BlueFlame.Copying.ALL, new AtomicBoolean())
+                : null;
         bad = arena.allocate(Long.BYTES, Long.BYTES);
         write = arena.allocate(ibv_send_wr.layout());
         ibv_send_wr.opcode(write, rdma_h.IBV_WR_RDMA_WRITE());
@@ -55,7 +61,7 @@ final class RingLoop {
                         ring.address(),
                         BLOCKS,
                         records.address(),
-                        new SendQueueRing.Doorbell(page.address(), uncached)),
+                        new SendQueueRing.Doorbell(page.address(), arguments.contains(UNCACHED), blueFlame)),
                 NUMBER,
                 QueuePairType.RC,
                 sizes,
@@ -101,10 +107,13 @@ final class RingLoop {
         }
     }
 
-    /** Uses the rings, and then rings alone; with {@link #UNCACHED}, a doorbell in a page that is not cached. */
+    /**
+     * Uses the rings, and then rings alone; with {@link #UNCACHED}, a doorbell in a page that is not cached, and with {@link
+     * #BLUE_FLAME} by copies of the work requests.
+     */
     public static void main(String[] args) {
         try (Arena arena = Arena.ofConfined()) {
-            RingLoop loop = new RingLoop(arena, List.of(args).contains(UNCACHED));
+            RingLoop loop = new RingLoop(arena, List.of(args));
             for (int i = 0; i < 2 * ROUNDS; i++) {
                 loop.round(i, i >= ROUNDS);
             }

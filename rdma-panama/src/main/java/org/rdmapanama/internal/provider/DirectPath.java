@@ -1,5 +1,6 @@
 package org.rdmapanama.internal.provider;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.queue.QueuePairCapabilities;
 
 /**
@@ -62,6 +63,8 @@ public abstract class DirectPath {
      * @param receiveQueue the completion queue of its receives
      * @param sharedReceiveQueue where its receives come from, or null if it has its own receive queue
      * @param shared whether several threads may use it at the same time
+     * @param driverPosts null if it is in no thread domain; otherwise whether the driver posts to queue pairs of its thread
+     *     domain, which may become true at any time. Queue pairs of one thread domain have the same object
      */
     public record QueuePairParts(
             QueuePairCapabilities granted,
@@ -69,7 +72,8 @@ public abstract class DirectPath {
             DirectCompletionQueue sendQueue,
             DirectCompletionQueue receiveQueue,
             DirectSharedReceiveQueue sharedReceiveQueue,
-            boolean shared) {}
+            boolean shared,
+            AtomicBoolean driverPosts) {}
 
     /**
      * Takes over a queue pair that {@link #createQueuePair} has created.
