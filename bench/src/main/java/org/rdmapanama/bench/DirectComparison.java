@@ -78,6 +78,7 @@ public final class DirectComparison implements Callable<Integer> {
         CALLS("calls", false, Threads.CONFINED, List.of()),
         CALLS_THREAD_DOMAIN("calls, thread domain", false, Threads.CONFINED, List.of()),
         DIRECT("direct", false, Threads.CONFINED, List.of("-Dorg.rdmapanama.direct=true")),
+        DIRECT_THREAD_DOMAIN("direct, thread domain", false, Threads.CONFINED, List.of("-Dorg.rdmapanama.direct=true")),
         DIRECT_SHARED("direct, shared arena", false, Threads.SHARED, List.of("-Dorg.rdmapanama.direct=true"));
 
         final String title;
@@ -145,7 +146,7 @@ public final class DirectComparison implements Callable<Integer> {
                     "c", "" + way.c,
                     "extended", "" + operation.method().equals("build"),
                     "singleThreaded", "" + (way == Way.C_SINGLE_THREADED),
-                    "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN),
+                    "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN || way == Way.DIRECT_THREAD_DOMAIN),
                     "threads", way.threads.name());
             int warmUps = way.c ? ITERATIONS : WARM_UPS;
             DataPath.measure(
