@@ -20,6 +20,9 @@ final class Mlx5RegisterPage {
 
     private final int number;
 
+    /** The queue pairs of the work requests that were taken last from the halves. */
+    private final int[] takenOf = new int[HALVES];
+
     /** Where the card sees it, or 0. */
     private long address;
 
@@ -54,6 +57,7 @@ final class Mlx5RegisterPage {
         for (int i = 0; i < HALVES; i++) {
             long half = half(i);
             if (holds(half, ring, ringBytes, offset, bytes)) {
+                takenOf[i] = rungIn(half);
                 Memory.zero(half, bytes);
                 return true;
             }
@@ -68,12 +72,18 @@ final class Mlx5RegisterPage {
     /** Returns the number of the register that shows the doorbell of a queue pair, of all pages; -1 if none of this page does. */
     int rungBy(int queuePair) {
         for (int i = 0; address != 0 && i < HALVES; i++) {
-            // What is rung is the beginning of a work request, whose second half is the number and a count.
-            if (Memory.getNetInt(half(i) + Integer.BYTES) >>> Byte.SIZE == queuePair) {
+            int rung = rungIn(half(i));
+            if (queuePair == (rung == 0 ? takenOf[i] : rung)) {
                 return (number * HALVES + i) / 2;
             }
         }
         return -1;
+    }
+
+    /** Returns the number of the queue pair whose work request begins in a half; 0 if none does. */
+    private static int rungIn(long half) {
+        // Behind its number there is a count.
+        return Memory.getNetInt(half + Integer.BYTES) >>> Byte.SIZE;
     }
 
     private static boolean holds(long half, long ring, long ringBytes, long offset, int bytes) {
