@@ -80,7 +80,7 @@ public final class ProgressEngine {
 
     private boolean sleeping;
 
-    /** Whether a thread may have waited for the sockets since a waiting thread last read all of them. */
+    /** Whether a waiting thread has gone to sleep, or has tried to, since one last read all sockets. */
     private boolean socketsDue;
 
     /** Whether a waiting thread may have left acknowledgements to go with what its program sends next. */
@@ -300,25 +300,25 @@ public final class ProgressEngine {
     /**
      * Does what there is to do, on behalf of a thread that waits for an event, between two sleeps. What it leaves keeps the
      * thread from sleeping: the descriptor stays readable while a socket has packets, and {@link #maySleep} refuses for those
-     * that have left their socket or are in shared memory. So the sockets that did not have the last packet are read after a
-     * sleep, and otherwise as seldom as by a caller that polls.
+     * that have left their socket or are in shared memory. All sockets are read after a sleep, and otherwise as seldom as by
+     * a caller that polls.
      */
     public void progressForWaiter() {
         if (!connected) {
             return;
         }
-        polling.count();
-        boolean any = turnForWaiter(true);
-        for (int turns = 1; any && turns < MAX_TURNS_OF_WAITER; turns++) {
-            any = turnForWaiter(false);
+        boolean any = true;
+        for (int turns = 0; any && turns < MAX_TURNS_OF_WAITER; turns++) {
+            any = turnForWaiter();
         }
     }
 
-    private boolean turnForWaiter(boolean first) {
+    private boolean turnForWaiter() {
+        polling.count();
         lock.lock();
         try {
-            boolean everywhere = first && (socketsDue || polling.isTurnOfAll());
-            socketsDue &= !everywhere;
+            boolean everywhere = socketsDue || polling.isTurnOfAll();
+            socketsDue = false;
             if (polling.beginsByWaiting() && sleeping) {
                 wake();
             }
@@ -345,9 +345,8 @@ public final class ProgressEngine {
             sendLeft();
             slept = true;
             wire.expectSleepers(true);
-            boolean may = !wire.hasMore() && !wire.sleep();
-            socketsDue |= may;
-            return may;
+            socketsDue = true;
+            return !wire.hasMore() && !wire.sleep();
         } finally {
             unlock();
         }

@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
  * hold the lock of the device.
  */
 abstract class PacketReceiver {
-    /** The length of a datagram that wakes up a device and says no more: that of no packet. */
+    /** The length of a datagram that wakes up a device and says no more. No packet is so short. */
     static final int BELL_BYTES = 1;
 
     /** Contains the packet taken last. */

@@ -202,15 +202,23 @@ final class RingLink extends PacketSender {
         return reader.hasNext();
     }
 
+    /** What was found at the sockets just before. */
+    enum Sockets {
+        EMPTY,
+        USED,
+        /** Some of them were not read. */
+        UNREAD
+    }
+
     /**
      * Returns whether packets may be taken. A new link waits until its socket has been empty since there were packets in the
      * ring, so that those that came over the socket before are taken before.
-     *
-     * @param isQuiet whether the socket was just found empty
      */
-    boolean isReady(boolean isQuiet) {
+    boolean isReady(Sockets sockets) {
         if (waits < MOST_WAITS) {
-            waits = wasReady && isQuiet ? MOST_WAITS : waits + (wasReady ? 1 : 0);
+            if (wasReady && sockets != Sockets.UNREAD) {
+                waits = sockets == Sockets.EMPTY ? MOST_WAITS : waits + 1;
+            }
             wasReady = wasReady || reader.hasNext();
         }
         return waits == MOST_WAITS;

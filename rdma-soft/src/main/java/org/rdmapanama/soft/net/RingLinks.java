@@ -216,6 +216,16 @@ final class RingLinks {
             }
             // Also if it was said before: whoever said it may not have slept, and a new link may keep its packets for a
             // while.
+            return hasNext();
+        } catch (InternalError e) {
+            endTruncated(e);
+            return true;
+        }
+    }
+
+    /** Returns whether one of them has something to read, or has just ended. */
+    boolean hasNext() {
+        try {
             for (int i = 0; i < links.size(); i++) {
                 if (links.get(i).hasNext()) {
                     return true;
@@ -231,16 +241,16 @@ final class RingLinks {
     /**
      * Receives up to {@code most} packets from each link.
      *
-     * @param isQuiet whether the sockets were just found empty
+     * @param sockets what was found there just before
      * @return whether there were any
      */
-    boolean receive(int most, Wire.Receiver receiver, boolean isQuiet) {
+    boolean receive(int most, Wire.Receiver receiver, RingLink.Sockets sockets) {
         boolean any = false;
         try {
             // One that ends may hide the next one, until the next call.
             for (int i = 0; i < links.size(); i++) {
                 RingLink link = links.get(i);
-                if (link.isReady(isQuiet)) {
+                if (link.isReady(sockets)) {
                     any |= receive(link, most, receiver);
                 } else if (link.isEnded()) {
                     end(link, ENDED);

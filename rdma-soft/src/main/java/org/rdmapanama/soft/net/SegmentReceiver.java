@@ -66,10 +66,10 @@ final class SegmentReceiver extends PacketReceiver {
             received = 0;
         }
         int told = datagrams.segment();
-        if (received != BELL_BYTES) {
+        segment = told > 0 ? told : received;
+        if (segment != BELL_BYTES) {
             noteTogether(told > 0);
         }
-        segment = told > 0 ? told : received;
         from(peers.at(datagrams.sender(), from()));
         rest = 0;
         taken = 0;

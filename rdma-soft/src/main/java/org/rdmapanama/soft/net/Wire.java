@@ -500,7 +500,7 @@ public final class Wire implements AutoCloseable {
             any |= receive(i, most, receiver);
         }
         if (links != null) {
-            any |= links.receive(most, receiver, !any);
+            any |= links.receive(most, receiver, any ? RingLink.Sockets.USED : RingLink.Sockets.EMPTY);
         }
         return any;
     }
@@ -508,7 +508,7 @@ public final class Wire implements AutoCloseable {
     /** Like {@link #receive}, but only from shared memory or from the socket, whichever had the last packet. */
     public boolean receiveAtBusiest(int most, Receiver receiver) {
         letGo();
-        boolean any = links != null && links.receive(most, receiver, false);
+        boolean any = links != null && links.receive(most, receiver, RingLink.Sockets.UNREAD);
         if (any || (links != null && links.areBusiest())) {
             return any;
         }
@@ -531,8 +531,9 @@ public final class Wire implements AutoCloseable {
             if (!packets.next()) {
                 return count > 0;
             }
-            if (packets.length() == PacketReceiver.BELL_BYTES) {
-                // What it tells of is in shared memory. What else the socket may have comes later.
+            boolean last = packets.length() == PacketReceiver.BELL_BYTES && !packets.hasMore();
+            if (last && links != null && links.hasNext()) {
+                // What the bell tells of is there. Whatever else is in the socket is read in a later turn.
                 received++;
                 return true;
             }

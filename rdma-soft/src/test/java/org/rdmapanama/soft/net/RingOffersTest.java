@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,6 +39,9 @@ class RingOffersTest {
     private static final int FIRST_PORT = 21_000;
     private static final int PACKET = 1024;
     private static final int NUMBER = 0x4711;
+
+    /** More than a new link waits for the sockets. */
+    private static final int LOOKS = 200;
 
     @TempDir
     private Path folder;
@@ -204,10 +209,14 @@ class RingOffersTest {
 
     /** Delivers datagrams until both have a link. */
     private void awaitLink() throws InterruptedException {
+        awaitLink(a, b);
+    }
+
+    private static void awaitLink(Side one, Side other) throws InterruptedException {
         Bound.ofSeconds(30).await("no link", () -> {
-            a.takeAll(b);
-            b.takeAll(a);
-            return a.linkTo(b) != null && b.linkTo(a) != null;
+            one.takeAll(other);
+            other.takeAll(one);
+            return one.linkTo(other) != null && other.linkTo(one) != null;
         });
     }
 
@@ -242,6 +251,49 @@ class RingOffersTest {
         assertTalk(a, b, 5);
         assertTalk(b, a, 7);
         assertEquals(2, b.wire.links().received());
+    }
+
+    /** Also where another link is so busy that the socket is seldom read. */
+    @Test
+    void shouldKeepTheOrderBesideABusyLink() throws Exception {
+        try (Side busy = new Side(FIRST_PORT, folder)) {
+            busy.offerTo(b);
+            awaitLink(busy, b);
+            assertTrue(busy.send(b, NUMBER, 1));
+            Bound.ofSeconds(10).await("no packet", () -> b.receive(busy).equals(List.of(1)));
+            assertTrue(a.send(b, NUMBER, 2));
+            a.offerTo(b);
+            awaitLink();
+            assertTrue(a.send(b, NUMBER, 3));
+            for (int i = 0; i < LOOKS; i++) {
+                assertFalse(b.wire.receiveAtBusiest(64, (packet, bytes, sender, index) -> {
+                    throw new AssertionError("a packet came before one that was sent before it");
+                }));
+            }
+            List<Integer> got = new ArrayList<>();
+            Bound.ofSeconds(10).await("no packets", () -> got.addAll(b.receive(a)) && got.size() >= 2);
+            assertEquals(List.of(2, 3), got);
+        }
+    }
+
+    /** A datagram that wakes a sleeper ends the look at the socket where there are packets of the link, and not without these. */
+    @Test
+    void shouldReadNothingBehindABell() throws Exception {
+        a.offerTo(b);
+        awaitLink();
+        assertTalk(a, b, 1);
+        try (DatagramChannel stranger = DatagramChannel.open()) {
+            ByteBuffer one = ByteBuffer.allocate(1);
+            long before = b.wire.received();
+            for (int i = 0; i < 3; i++) {
+                stranger.send(one.clear(), b.wire.own(0));
+            }
+            assertTrue(a.send(b, NUMBER, 3));
+            assertEquals(List.of(3), b.receive(a));
+            assertEquals(before + 2, b.wire.received(), "a bell and the packet");
+            assertEquals(List.of(), b.receive(a));
+            assertEquals(before + 4, b.wire.received(), "all others at once");
+        }
     }
 
     /** Packets that came through the socket before the link come first. */

@@ -96,6 +96,23 @@ class SegmentReceiverTest {
         }
     }
 
+    /** Datagrams that wake a sleeper come alone, or many at once, which says nothing of packets. */
+    @Test
+    void shouldJoinPacketsWhateverElseComes() throws IOException, InterruptedException {
+        assumeTrue(Datagrams.areSupported());
+        try (Way way = new Way()) {
+            ByteBuffer bell = ByteBuffer.allocate(PacketReceiver.BELL_BYTES);
+            for (int i = 0; i < MANY; i++) {
+                way.from.send(bell.clear(), way.own);
+                Bound.usual().await("no bell", way.receiver::next);
+                // The look that finds nothing.
+                way.receiver.next();
+            }
+            way.send(TOGETHER);
+            assertEquals(TOGETHER - 1, take(way.receiver, TOGETHER));
+        }
+    }
+
     /** The kernel has joined packets already when it is told not to. */
     @Test
     void shouldLoseNoPacketsThatAreJoinedAlready() throws IOException {
