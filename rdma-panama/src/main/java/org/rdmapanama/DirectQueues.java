@@ -120,7 +120,7 @@ final class DirectQueues {
                 ? parent.threadDomain().map(ThreadDomain::driverPosts).orElse(null)
                 : null;
         if (!isDirect(options.sendQueue())) {
-            if (driverPosts != null) {
+            if (driverPosts != null && options.sendQueue() != null) {
                 driverPosts.set(true);
             }
             return null;

@@ -209,8 +209,10 @@ final class QueuePairCreation {
                     + " of the dynamically connected transport has; an initiator has none");
         }
         if (role instanceof DcRole.Initiator && isShared) {
-            throw new IllegalArgumentException("the native queue pair has a shared receive queue, as targets of the"
-                    + " dynamically connected transport have, and no initiator");
+            throw new IllegalArgumentException(
+                    "the native queue pair must not have a shared receive queue, by which targets"
+                            + " of the dynamically connected transport are told from initiators; wrap a target with"
+                            + " Mlx5Device.targetOfNativeAddress");
         }
     }
 

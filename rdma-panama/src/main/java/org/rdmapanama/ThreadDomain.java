@@ -12,7 +12,9 @@ import org.rdmapanama.internal.provider.ProviderContext;
  *
  * <p>Threads: see {@link VerbsArena}. Methods that use the arena or a native object throw {@link WrongThreadException}
  * when the arena is confined to another thread. Queue pairs and completion queues created in it must be used by one
- * thread at a time, also in a shared arena, where this is not checked.
+ * thread at a time, also in a shared arena, where this is not checked. Other code in the process must not create queue pairs
+ * in a thread domain of Java that has direct ones (see {@link CompletionQueueOptions#direct}): both would write to one register
+ * of the device.
  */
 public final class ThreadDomain extends ContextObject {
     static final Ending ENDING = new Ending("ibv_dealloc_td", ProviderContext::deallocateThreadDomain);
@@ -20,7 +22,7 @@ public final class ThreadDomain extends ContextObject {
     private static final String CAPABILITY =
             "a driver with thread domains, such as mlx5 and hns; no DeviceCapability shows them, only this call";
 
-    /** Whether the driver posts to queue pairs of this: one was created that is not direct. */
+    /** Whether the driver posts to queue pairs of this: one was created that sends and is not direct. */
     private final AtomicBoolean driverPosts;
 
     private ThreadDomain(Context context, long address, boolean driverPosts) {

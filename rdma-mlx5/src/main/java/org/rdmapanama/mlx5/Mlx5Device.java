@@ -2,6 +2,7 @@ package org.rdmapanama.mlx5;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmapanama.CompletionQueue;
@@ -203,7 +204,9 @@ public final class Mlx5Device {
                 protectionDomain,
                 options,
                 new DriverFunction(CREATE_QP, attributes -> {
-                    MemorySegment sizes = ibv_qp_init_attr_ex.cap(requireDriver(attributes));
+                    MemorySegment struct = requireDriver(attributes);
+                    ibv_qp_init_attr_ex.srq(struct, MemorySegment.NULL);
+                    MemorySegment sizes = ibv_qp_init_attr_ex.cap(struct);
                     ibv_qp_cap.max_recv_wr(sizes, 0);
                     ibv_qp_cap.max_recv_sge(sizes, 0);
                     return createDc(
@@ -246,6 +249,7 @@ public final class Mlx5Device {
             long nativeAddress,
             Ownership ownership) {
         requireSame(protectionDomain);
+        Objects.requireNonNull(receiveQueue, "receiveQueue");
         return DriverObjects.wrapDcInitiator(
                 protectionDomain,
                 sendQueue,
@@ -336,6 +340,7 @@ public final class Mlx5Device {
             long nativeAddress,
             Ownership ownership) {
         requireSame(protectionDomain);
+        Objects.requireNonNull(receiveQueue, "receiveQueue");
         return DriverObjects.wrapDcTarget(
                 protectionDomain,
                 sendQueue,

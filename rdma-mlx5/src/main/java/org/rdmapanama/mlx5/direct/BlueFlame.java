@@ -61,13 +61,15 @@ final class BlueFlame {
      * @param address where its first half is
      * @param halfBytes the size of a half
      * @param driverPosts whether the driver posts to queue pairs of the thread domain
+     * @param former what had the register before, whose next half is the next one here, too; or null
      */
-    BlueFlame(long address, int halfBytes, Copying copying, AtomicBoolean driverPosts) {
+    BlueFlame(long address, int halfBytes, Copying copying, AtomicBoolean driverPosts, BlueFlame former) {
         this.address = address;
         this.halfBytes = halfBytes;
         this.driverPosts = driverPosts;
         maxSegments = copying == Copying.NONE ? 0 : halfBytes / RingMemory.SEGMENT_BYTES;
         onlyInline = copying == Copying.INLINE;
+        offset = former == null ? 0 : former.offset;
     }
 
     /** Whether this is for the queue pairs of a thread domain, which {@code driverPosts} belongs to. */

@@ -149,7 +149,7 @@ final class Mlx5Path extends DirectPath {
                 register(found),
                 (address, known) -> known != null && known.isOf(driverPosts)
                         ? known
-                        : new BlueFlame(address, halfBytes, copying, driverPosts));
+                        : new BlueFlame(address, halfBytes, copying, driverPosts, known));
     }
 
     private static ReceiveQueueRing receives(MemorySegment found, QueuePairParts parts) {

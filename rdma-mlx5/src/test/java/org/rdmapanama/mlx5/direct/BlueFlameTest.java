@@ -43,7 +43,7 @@ class BlueFlameTest {
     @ParameterizedTest
     @CsvSource({"ALL, true, true", "INLINE, false, true", "NONE, false, false"})
     void shouldTakeWhatFits(Copying copying, boolean takesOthers, boolean takesInline) {
-        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, copying, new AtomicBoolean());
+        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, copying, new AtomicBoolean(), null);
         for (int segments = 2; segments <= MOST; segments++) {
             assertEquals(takesOthers, register.takes(segments, false), segments + " segments");
             assertEquals(takesInline, register.takes(segments, true), segments + " segments, inline");
@@ -57,7 +57,7 @@ class BlueFlameTest {
     @Test
     void shouldTakeNothingOnceTheDriverPosts() {
         AtomicBoolean driverPosts = new AtomicBoolean();
-        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, Copying.ALL, driverPosts);
+        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, Copying.ALL, driverPosts, null);
         assertTrue(register.takes(2, true));
         driverPosts.set(true);
         assertFalse(register.takes(2, true));
@@ -65,11 +65,20 @@ class BlueFlameTest {
 
     @Test
     void shouldUseTheHalvesInTurn() {
-        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, Copying.NONE, new AtomicBoolean());
+        BlueFlame register = new BlueFlame(ADDRESS, HALF_BYTES, Copying.NONE, new AtomicBoolean(), null);
         assertEquals(ADDRESS, register.half());
         register.turn();
         assertEquals(ADDRESS + HALF_BYTES, register.half());
         register.turn();
         assertEquals(ADDRESS, register.half());
+    }
+
+    /** The driver gives a register to another thread domain without a doorbell in between. */
+    @Test
+    void shouldGoOnWhereTheFormerOneEnded() {
+        BlueFlame former = new BlueFlame(ADDRESS, HALF_BYTES, Copying.ALL, new AtomicBoolean(), null);
+        former.turn();
+        BlueFlame next = new BlueFlame(ADDRESS, HALF_BYTES, Copying.ALL, new AtomicBoolean(), former);
+        assertEquals(ADDRESS + HALF_BYTES, next.half());
     }
 }

@@ -31,12 +31,17 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.rdmapanama.ffm.Program;
 
 /**
- * The machine code of what rings a doorbell: the doorbell record is stored, a locked instruction ends the delay of earlier
- * stores, the doorbell is stored, and a locked instruction ends its own delay. In a page that is not cached, the doorbell
- * follows the record, and there is no locked instruction. Where a work request is copied into the register of a thread domain, all
- * between the locked instructions is stores of eight bytes in the order of their addresses. And that of polling: the owner of an entry is read before anything
- * else of it. No specification of Java promises this, so the code that the second compiler makes is
- * read. It is that of a JVM of its own, which prints it.
+ * The machine code of what rings a doorbell, and of polling. No specification of Java promises what is expected here, so the
+ * code that the second compiler makes is read: that of a JVM of its own, which prints it.
+ *
+ * <ul>
+ *   <li>A doorbell: the record is stored, a locked instruction ends the delay of earlier stores, the doorbell is stored, and a
+ *       locked instruction ends its own delay.
+ *   <li>In a page that is not cached, the doorbell follows the record, and there is no locked instruction.
+ *   <li>A work request that is copied into the register of a thread domain: between the locked instructions there are only
+ *       stores of eight bytes, in the order of their addresses.
+ *   <li>Polling: the owner of an entry is read before anything else of it.
+ * </ul>
  */
 class FencesTest {
     private static final Path SOURCES = Path.of("src/main/java/org/rdmapanama/mlx5/direct");

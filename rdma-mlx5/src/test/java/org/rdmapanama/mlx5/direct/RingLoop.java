@@ -36,7 +36,7 @@ final class RingLoop {
         MemorySegment records = arena.allocate(Long.BYTES, Long.BYTES);
         MemorySegment page = arena.allocate(2 * HALF_BYTES, RingMemory.BLOCK_BYTES);
         BlueFlame blueFlame = arguments.contains(BLUE_FLAME)
-                ? new BlueFlame(page.address(), HALF_BYTES, BlueFlame.Copying.ALL, new AtomicBoolean())
+                ? new BlueFlame(page.address(), HALF_BYTES, BlueFlame.Copying.ALL, new AtomicBoolean(), null)
                 : null;
         bad = arena.allocate(Long.BYTES, Long.BYTES);
         write = arena.allocate(ibv_send_wr.layout());
