@@ -21,14 +21,16 @@ archive_classes() {
     # Parts of a run that begin at the same time need it once.
     exec {archive_lock}>"$folder/archive.lock"
     ! command -v flock >/dev/null || flock "$archive_lock"
-    if {
-        make_jars "$@" && make_archive "$folder/tests-$version.aot" org.junit.platform.console.ConsoleLauncher execute \
-            --select-class=org.rdmapanama.samples.Training --fail-if-no-tests --disable-banner &&
-            make_archive "$folder/programs-$version.aot" org.rdmapanama.samples.ProgramTraining
-    } >"$folder/archives.log" 2>&1; then
-        archive=$folder/tests-$version.aot
-        program_archive=$folder/programs-$version.aot
-    else
+    if make_jars "$@"; then
+        if make_archive "$folder/tests-$version.aot" org.junit.platform.console.ConsoleLauncher execute \
+            --select-class=org.rdmapanama.samples.Training --fail-if-no-tests --disable-banner; then
+            archive=$folder/tests-$version.aot
+        fi
+        if make_archive "$folder/programs-$version.aot" org.rdmapanama.samples.ProgramTraining; then
+            program_archive=$folder/programs-$version.aot
+        fi
+    fi >"$folder/archives.log" 2>&1
+    if [ -z "$archive" ] || [ -z "$program_archive" ]; then
         note "could not make archives of classes, so JVMs start more slowly: see $folder/archives.log"
     fi
     exec {archive_lock}>&-

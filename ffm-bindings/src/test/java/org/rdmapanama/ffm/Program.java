@@ -85,8 +85,8 @@ public final class Program implements AutoCloseable {
         String archive = System.getProperty("tests.archive");
         if (archive != null) {
             // Says nothing if the archive does not fit: the virtual machine then starts more slowly, and that is all.
-            // At the
-            // address that it was made for, it need not be changed, which would touch each of its pages.
+            // It maps the
+            // archive at the address for which that was made: elsewhere it would have to change each page.
             command.addAll(List.of(
                     "-XX:AOTCache=" + archive,
                     "-Xlog:aot=off",
