@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -47,6 +48,8 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.mlx5.Mlx5Device;
 import org.rdmapanama.queue.QueuePairAttribute;
@@ -71,6 +74,7 @@ class DcCardTest {
     private static final long KEY = 0xfedc_ba98_7654_3210L;
     private static final int WRITES = 1000;
     private static final int MAX_ROUNDS = 50;
+    private static final int TOO_MANY = 1 << 20;
     private static final int EARLIER = 8;
     private static final int MORE_THAN_FIT = 20;
     private static final int TURNS = 5;
@@ -859,7 +863,8 @@ class DcCardTest {
                                     Set.of(SendOperation.SEND),
                                     address,
                                     Ownership.BORROWED));
-            assertTrue(noInitiator.getMessage().contains("has a shared receive queue"), noInitiator::getMessage);
+            assertTrue(
+                    noInitiator.getMessage().contains("must not have a shared receive queue"), noInitiator::getMessage);
             QueuePair wrapped = other.device()
                     .targetOfNativeAddress(other.domain, other.queue, other.queue, address, Ownership.BORROWED);
             assertEquals(made.queuePair.number(), wrapped.number());
@@ -934,6 +939,15 @@ class DcCardTest {
         }));
     }
 
+    /** What the options say of receives is not used, so other code can wrap it as what it is. */
+    @Test
+    void shouldGiveAnInitiatorNoSharedReceiveQueue() {
+        QueuePair initiator = mlx5.createDcInitiator(domain, targetOptions().sendOperations(SendOperation.SEND));
+        assertEquals(MemorySegment.NULL, ibv_qp.srq(Native.struct(initiator.nativeAddress(), ibv_qp.layout())));
+        initiator.activate();
+        assertEquals(QueuePairState.RTS, initiator.state());
+    }
+
     @Test
     void shouldRefuseOptionsThatDoNotFit() {
         QueuePairOptions withoutReceives = new QueuePairOptions(QueuePairType.DRIVER, queue());
@@ -942,10 +956,10 @@ class DcCardTest {
         assertThrows(
                 IllegalArgumentException.class,
                 () -> mlx5.createDcTarget(domain, new QueuePairOptions(QueuePairType.RC, queue()), KEY));
-        VerbsException both = assertThrows(
+        VerbsException tooMany = assertThrows(
                 VerbsException.class,
-                () -> mlx5.createDcInitiator(domain, targetOptions().sendOperations(SendOperation.SEND)));
-        assertEquals("mlx5dv_create_qp", both.verb());
+                () -> mlx5.createDcInitiator(domain, initiatorOptions().maxSendWorkRequests(TOO_MANY)));
+        assertEquals("mlx5dv_create_qp", tooMany.verb());
         CompletionQueue direct = context.createCompletionQueue(new CompletionQueueOptions(15).direct(true));
         IllegalArgumentException refused = assertThrows(
                 IllegalArgumentException.class,
