@@ -75,6 +75,9 @@ end_parts() {
     [ ${#failed[@]} = 0 ] || show_failures "${failed[@]}"
 }
 
+# The second one is followed by all of its options.
+errors_of_maven='^\(\[ERROR\]\|Unable to parse command line options\)'
+
 show_failures() {
     local name tests
     for name in "$@"; do
@@ -82,8 +85,8 @@ show_failures() {
         tests=$(failed_tests "${part_log[$name]}")
         if [ -n "$tests" ]; then
             printf '%s\n' "$tests"
-        elif grep -q '^\[ERROR\]' "${part_log[$name]}"; then
-            grep '^\[ERROR\]' "${part_log[$name]}" | awk '!seen[$0]++' | head -n 40
+        elif grep -q "$errors_of_maven" "${part_log[$name]}"; then
+            grep "$errors_of_maven" "${part_log[$name]}" | awk '!seen[$0]++' | head -n 40
         else
             tail -n 30 "${part_log[$name]}"
         fi
