@@ -35,7 +35,8 @@ public final class Mlx5CompletionQueueOptions {
 
     /**
      * Sets whether the device writes all 128 bytes of an entry, and not only the half with the completion, which can be
-     * faster where a cache line has 128 bytes. For entries of 128 bytes, on devices that have {@link Mlx5Capability#CQE_128_BYTES_PADDING}.
+     * faster where a cache line has 128 bytes. For entries of 128 bytes, on devices that have {@link
+     * Mlx5Capability#CQE_128_BYTES_PADDING}.
      *
      * @param on true to pad entries
      * @return this

@@ -10,25 +10,17 @@ final class ProgramTraining {
     private ProgramTraining() {}
 
     /** Fails if a command does. */
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws InterruptedException {
         String port = Lab.portText();
         Thread serving = Thread.ofPlatform().start(() -> run("serve", Lab.SECOND_HOST, "-p", port));
         run("transfer", Lab.SECOND_HOST, "-I", Lab.FIRST_HOST, "-s", "1MiB", "-p", port);
-        join(serving);
+        serving.join();
     }
 
     private static void run(String... words) {
         int status = Rdma.commandLine(Rdma.COMMANDS, words).execute(words);
         if (status != 0) {
             System.exit(status);
-        }
-    }
-
-    private static void join(Thread thread) {
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
         }
     }
 }

@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -83,13 +84,18 @@ class FencesTest {
         }
     }
 
+    /** Has each method that rings the doorbell of a queue pair checked, with its code. */
+    private void whilePosting(List<String> classes, String page, BiConsumer<String, List<String>> check)
+            throws Exception {
+        for (List<String> methods : POSTING) {
+            instructions(methods, classes, page).forEach(check);
+        }
+    }
+
     @Test
     void shouldOrderStoresToAPageThatIsNotCached() throws Exception {
         assumeSecondCompiler();
-        for (List<String> methods : POSTING) {
-            instructions(methods, List.of(), RingLoop.UNCACHED)
-                    .forEach((method, code) -> assertEquals("", faultOfUncached(code), method));
-        }
+        whilePosting(List.of(), RingLoop.UNCACHED, (method, code) -> assertEquals("", faultOfUncached(code), method));
     }
 
     /** Changes for a page that is not cached, each of which must be noticed. */
@@ -108,19 +114,13 @@ class FencesTest {
     void shouldNoticeAChangeOfUncached(String file, String part, String replacement) throws Exception {
         assumeSecondCompiler();
         List<String> classes = List.of(mutated(file, part, replacement).toString());
-        for (List<String> methods : POSTING) {
-            instructions(methods, classes, RingLoop.UNCACHED)
-                    .forEach((method, code) -> assertNotEquals("", faultOfUncached(code), method));
-        }
+        whilePosting(classes, RingLoop.UNCACHED, (method, code) -> assertNotEquals("", faultOfUncached(code), method));
     }
 
     @Test
     void shouldOrderTheStoresOfACopy() throws Exception {
         assumeSecondCompiler();
-        for (List<String> methods : POSTING) {
-            instructions(methods, List.of(), RingLoop.BLUE_FLAME)
-                    .forEach((method, code) -> assertEquals("", faultOfCopy(code), method));
-        }
+        whilePosting(List.of(), RingLoop.BLUE_FLAME, (method, code) -> assertEquals("", faultOfCopy(code), method));
     }
 
     /** Changes of how a work request is copied, each of which must be noticed. */
@@ -144,10 +144,7 @@ class FencesTest {
     void shouldNoticeAChangeOfCopying(String file, String part, String replacement) throws Exception {
         assumeSecondCompiler();
         List<String> classes = List.of(mutated(file, part, replacement).toString());
-        for (List<String> methods : POSTING) {
-            instructions(methods, classes, RingLoop.BLUE_FLAME)
-                    .forEach((method, code) -> assertNotEquals("", faultOfCopy(code), method));
-        }
+        whilePosting(classes, RingLoop.BLUE_FLAME, (method, code) -> assertNotEquals("", faultOfCopy(code), method));
     }
 
     @Test
