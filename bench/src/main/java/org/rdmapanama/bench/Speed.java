@@ -50,6 +50,9 @@ public final class Speed implements Callable<Integer> {
 
     private static final String TAKE = "take";
 
+    /** What the other end says once it can be sent something. */
+    private static final String CONNECTED = "connected";
+
     /** What the name of a way ends with whose ends are virtual threads. */
     private static final String VIRTUAL = "+virtual";
 
@@ -108,7 +111,7 @@ public final class Speed implements Callable<Integer> {
         if (args.length == 2 && args[0].equals("peer")) {
             try (ExecutorService thread = thread(args[1])) {
                 in(thread, () -> {
-                    answer(args[1], System.in, System.out);
+                    answer(Speed::link, args[1], System.in, System.out);
                     return null;
                 });
             } catch (IOException | RuntimeException e) {
@@ -156,6 +159,12 @@ public final class Speed implements Callable<Integer> {
         }
     }
 
+    /** Makes the ends of connections. */
+    interface Links {
+        /** Returns an end of a way: that of the other process if {@code peer}. */
+        Link open(String way, boolean peer) throws IOException;
+    }
+
     private static Link link(String way, boolean peer) throws IOException {
         String name = way.replace(VIRTUAL, "");
         return switch (name) {
@@ -167,12 +176,13 @@ public final class Speed implements Callable<Integer> {
     }
 
     /** Runs the other end, which executes commands line by line. */
-    private static void answer(String way, InputStream commands, OutputStream answers) throws IOException {
+    private static void answer(Links links, String way, InputStream commands, OutputStream answers) throws IOException {
         BufferedReader lines = new BufferedReader(new InputStreamReader(commands, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(answers, true, StandardCharsets.UTF_8);
-        try (Link link = link(way, true)) {
+        try (Link link = links.open(way, true)) {
             out.println(link.place());
             link.connect(lines.readLine());
+            out.println(CONNECTED);
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 String[] words = line.split(" ", -1);
                 int count = Integer.parseInt(words[1]);
@@ -192,6 +202,9 @@ public final class Speed implements Callable<Integer> {
         OutputStream commands() throws IOException;
 
         InputStream answers() throws IOException;
+
+        /** Ends it, whatever it waits for. */
+        void abandon();
 
         @Override
         void close();
@@ -216,6 +229,11 @@ public final class Speed implements Callable<Integer> {
         }
 
         @Override
+        public void abandon() {
+            process.destroyForcibly();
+        }
+
+        @Override
         public void close() {
             OtherJvm.end(process, LIMIT_SECONDS);
         }
@@ -226,17 +244,17 @@ public final class Speed implements Callable<Integer> {
         private final PipedInputStream answers = new PipedInputStream();
         private final Thread thread;
 
-        OtherThread(String way) throws IOException {
+        OtherThread(Links links, String way) throws IOException {
             PipedInputStream in = new PipedInputStream(commands);
             PipedOutputStream out = new PipedOutputStream(answers);
-            thread = new Thread(() -> run(way, in, out), "other end");
+            thread = new Thread(() -> run(links, way, in, out), "other end");
             thread.setDaemon(true);
             thread.start();
         }
 
-        private static void run(String way, InputStream in, OutputStream out) {
+        private static void run(Links links, String way, InputStream in, OutputStream out) {
             try (out) {
-                answer(way, in, out);
+                answer(links, way, in, out);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
@@ -253,6 +271,11 @@ public final class Speed implements Callable<Integer> {
         }
 
         @Override
+        public void abandon() {
+            // It ends with this process.
+        }
+
+        @Override
         public void close() {
             try {
                 thread.join(TimeUnit.SECONDS.toMillis(LIMIT_SECONDS));
@@ -263,7 +286,7 @@ public final class Speed implements Callable<Integer> {
     }
 
     /** The two ends of a connection. */
-    private static final class Pair implements AutoCloseable {
+    static final class Pair implements AutoCloseable {
         /** The only one that uses the link. */
         private final ExecutorService thread;
 
@@ -272,23 +295,38 @@ public final class Speed implements Callable<Integer> {
         private final Other other;
         private final PrintStream commands;
 
-        Pair(Ends way) throws IOException {
+        /** Connects the ends of a way; those of another process are not made by {@code links}. */
+        Pair(Ends way, Links links) throws IOException {
             // First, so that only this end reports a failure of the device.
             thread = thread(way.name);
-            link = in(thread, () -> link(way.name, false));
+            link = in(thread, () -> links.open(way.name, false));
             gets = way.gets;
-            other = way.oneProcess ? new OtherThread(way.peersName) : new OtherProcess(way.peersName, way.sharesMemory);
+            other = way.oneProcess
+                    ? new OtherThread(links, way.peersName)
+                    : new OtherProcess(way.peersName, way.sharesMemory);
             commands = new PrintStream(other.commands(), true, StandardCharsets.UTF_8);
             BufferedReader answers = new BufferedReader(new InputStreamReader(other.answers(), StandardCharsets.UTF_8));
-            String place = answers.readLine();
-            if (place == null) {
-                throw new IOException("the other end, " + way.peersName + ", ended early");
-            }
+            String place = answer(answers, way);
             commands.println(in(thread, link::place));
             in(thread, () -> {
                 link.connect(place);
                 return null;
             });
+            // A JVM that has just started may take longer to connect than a queue pair repeats what gets no answer.
+            answer(answers, way);
+        }
+
+        private static String answer(BufferedReader answers, Ends way) throws IOException {
+            String answer = answers.readLine();
+            if (answer == null) {
+                throw new IOException("the other end, " + way.peersName + ", ended early");
+            }
+            return answer;
+        }
+
+        /** Called in place of {@link #close} before this process ends with a failure, for which the other end may wait. */
+        void abandon() {
+            other.abandon();
         }
 
         /** Returns the median time of a round trip or a get, in nanoseconds. */
@@ -338,7 +376,7 @@ public final class Speed implements Callable<Integer> {
     }
 
     /** What to measure: the names of a device or a protocol, here and at the other end. */
-    private record Ends(
+    record Ends(
             String name,
             String peersName,
             boolean oneProcess,
@@ -410,6 +448,7 @@ public final class Speed implements Callable<Integer> {
         chooseFrom(ways);
         Map<String, List<Double>> latencies = new LinkedHashMap<>();
         Map<String, List<Double>> bandwidths = new LinkedHashMap<>();
+        boolean succeeded = false;
         try {
             for (int round = -warmUp; round < rounds; round++) {
                 for (Map.Entry<String, Ends> way : ways.entrySet()) {
@@ -422,9 +461,14 @@ public final class Speed implements Callable<Integer> {
                         counts ? round + 1 : round + 1 + warmUp,
                         counts ? rounds : warmUp);
             }
+            succeeded = true;
         } finally {
             for (Pair pair : pairs.values()) {
-                pair.close();
+                if (succeeded) {
+                    pair.close();
+                } else {
+                    pair.abandon();
+                }
             }
         }
         List<String> table = table(ways, latencies, bandwidths);
@@ -462,7 +506,7 @@ public final class Speed implements Callable<Integer> {
             throws IOException {
         Pair pair = pairs.get(title);
         if (pair == null) {
-            pair = new Pair(way);
+            pair = new Pair(way, Speed::link);
             pairs.put(title, pair);
         }
         double latency = pair.latency(pings);
