@@ -1,11 +1,14 @@
 package org.rdmapanama.bench;
 
 import java.time.Duration;
+import java.util.Arrays;
 import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairFailure;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -27,6 +30,16 @@ import org.rdmapanama.queue.QueuePairType;
 final class VerbsLink implements Link {
     private static final int DEPTH = 16;
     private static final int RECEIVES = 64;
+
+    /** The usual one, a quarter of a second: kernels and cards answer by themselves. */
+    private static final int TIMEOUT = 16;
+
+    /**
+     * 4.3 seconds. With the usual one a queue pair gives up after two: a JVM in an emulated machine may take longer to answer
+     * its first packet, because it has to load and interpret the code for that.
+     */
+    private static final int TIMEOUT_OF_SOFT0 = 20;
+
     private static final String EVENTS = "+events";
     private static final String AWAIT = "+await";
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -43,6 +56,8 @@ final class VerbsLink implements Link {
     /** Null for the port's. */
     private final Mtu pathMtu;
 
+    private final int timeout;
+
     private final MemoryRegion region;
     private final WorkCompletions completions = new WorkCompletions(arena, DEPTH);
     private final SendWorkRequest message;
@@ -56,6 +71,7 @@ final class VerbsLink implements Link {
         sleeps = awaits || way.endsWith(EVENTS);
         String[] deviceAndCount = way.replace(EVENTS, "").replace(AWAIT, "").split("\\*", -1);
         String[] deviceAndMtu = deviceAndCount[0].split(":", -1);
+        timeout = deviceAndMtu[0].equals("soft0") ? TIMEOUT_OF_SOFT0 : TIMEOUT;
         Context context = Context.open(arena, deviceAndMtu[0]);
         ProtectionDomain domain = context.allocateProtectionDomain();
         queuePairs = new QueuePair[deviceAndCount.length > 1 ? Integer.parseInt(deviceAndCount[1]) : 1];
@@ -91,7 +107,7 @@ final class VerbsLink implements Link {
     public String place() {
         StringBuilder place = new StringBuilder(region.remote().toString());
         for (QueuePair each : queuePairs) {
-            place.append('/').append(each.localEndpoint());
+            place.append('/').append(each.localEndpoint(new ConnectOptions().timeout(timeout)));
         }
         return place.toString();
     }
@@ -104,7 +120,7 @@ final class VerbsLink implements Link {
             if (pathMtu == null) {
                 queuePairs[i].connect(remote);
             } else {
-                connect(queuePairs[i], remote, pathMtu);
+                connect(queuePairs[i], remote);
             }
         }
         for (int i = 0; i < RECEIVES - 1; i++) {
@@ -116,11 +132,11 @@ final class VerbsLink implements Link {
     }
 
     /** The library itself would use no more than the port's MTU: the way to this peer takes more. */
-    private static void connect(QueuePair queuePair, Endpoint remote, Mtu mtu) {
+    private void connect(QueuePair queuePair, Endpoint remote) {
         queuePair.initialize();
         queuePair.modify(new QueuePairAttributes()
                 .state(QueuePairState.RTR)
-                .pathMtu(mtu)
+                .pathMtu(pathMtu)
                 .destinationQueuePair(remote.queuePairNumber())
                 .receivePsn(remote.packetSequenceNumber())
                 .addressVector(queuePair.pathTo(remote))
@@ -129,7 +145,7 @@ final class VerbsLink implements Link {
         queuePair.modify(new QueuePairAttributes()
                 .state(QueuePairState.RTS)
                 .sendPsn(queuePair.localEndpoint().packetSequenceNumber())
-                .timeout(16)
+                .timeout(timeout)
                 .retryCount(6)
                 .rnrRetry(7)
                 .maxReadAtomicAsInitiator(1));
@@ -152,10 +168,23 @@ final class VerbsLink implements Link {
         int count = awaitAny(queue);
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
-                throw new IllegalStateException(completions.describe(i));
+                throw new IllegalStateException(causeOr(completions.describe(i)));
             }
         }
         return count;
+    }
+
+    /** Returns why a queue pair has failed, or what is known without that: a receive is flushed if a send has failed. */
+    private String causeOr(String failure) {
+        while (sends.poll(completions) > 0) {
+            // The queue pairs take note of failures.
+        }
+        return Arrays.stream(queuePairs)
+                .flatMap(each -> each.failure().stream())
+                .filter(QueuePairFailure::isCauseKnown)
+                .findFirst()
+                .map(QueuePairFailure::toString)
+                .orElse(failure);
     }
 
     private int awaitAny(CompletionQueue queue) {
