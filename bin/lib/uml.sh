@@ -17,7 +17,7 @@ have_uml() { [ "$(cat "$cache/uml/version" 2>/dev/null)" = "$(uml_version)" ]; }
 
 uml_version() {
     local recipe
-    recipe=$(cat "$here"/lab/{uml.config,fault-around.h} && declare -f build_uml && declare -p uml_unused)
+    recipe=$(cat "$here"/lab/uml/* && declare -f build_uml && declare -p uml_unused)
     echo "$(<"$cache/kernel/release") $(cksum <<<"$recipe")"
 }
 
@@ -32,21 +32,8 @@ build_uml() {
     dpkg-deb --fsys-tarfile "$cache/kernel/source.deb" | tar -x -O --wildcards './usr/src/linux-source-*.tar.xz' |
         xz -d -T 0 | tar -x -C "$new/source" --strip-components=1 "${uml_unused[@]/#/--exclude=}"
     source=$new/source
-    # 100 has no prompt, so that a configuration cannot change it. With it, two programs that poll take turns of 10 ms.
-    sed -i '/^config HZ$/,/default/s/default 100/default 1000/' "$source/arch/um/Kconfig"
-    # The state of a processor with AMX takes 10,688 bytes, and its registers are set as a whole or not at all.
-    sed -i 's/DEFINE_LONGS(HOST_FP_SIZE, 2696)/DEFINE_LONGS(HOST_FP_SIZE, 16384)/' "$source/arch/x86/um/user-offsets.c"
-    grep -q 'HOST_FP_SIZE, 16384' "$source/arch/x86/um/user-offsets.c" || uml_failed
-    # Soft-RoCE asks for PCI, of which it uses nothing, and which would be 50 files. What the core of RDMA needs, memory
-    # that devices can access, comes with PCI here, and so without a prompt of its own.
-    sed -i '/^config UML_\(DMA\|IOMEM\)_EMULATION$/,/bool/s/bool$/def_bool y/' "$source/arch/um/Kconfig"
-    sed -i 's/depends on INET && PCI && /depends on INET \&\& /' "$source/drivers/infiniband/sw/rxe/Kconfig"
-    # A page fault maps more than one page.
-    cp "$here/lab/fault-around.h" "$source/arch/um/kernel/"
-    sed -i -e 's/^#include <skas.h>$/&\n#include "fault-around.h"/' \
-        -e 's/^\tflush_tlb_page(vma, address);$/\tmap_around(vma, address, flags);/' "$source/arch/um/kernel/trap.c"
-    [ "$(grep -c 'fault-around\.h\|map_around(' "$source/arch/um/kernel/trap.c")" = 2 ] || uml_failed
-    timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc "KCONFIG_ALLCONFIG=$here/lab/uml.config" \
+    "$here/lab/uml/change-source" "$source" >"$log" 2>&1 || uml_failed
+    timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc "KCONFIG_ALLCONFIG=$here/lab/uml/config" \
         allnoconfig </dev/null >"$log" 2>&1 || uml_failed
     grep -q '^CONFIG_RDMA_RXE=m' "$new/build/.config" || uml_failed
     timeout 3600 make -j "$(nproc)" -C "$source" ARCH=um "O=$new/build" CC=gcc linux modules </dev/null >"$log" 2>&1 ||
@@ -61,8 +48,7 @@ build_uml() {
 }
 
 uml_failed() {
-    # There is no log if the source lacks what build_uml changes in it.
-    tail -n 20 "$log" >&2 || true
+    tail -n 20 "$log" >&2
     die "could not build the kernel as a process; RDMA_LAB_MACHINE=tcg emulates a processor instead"
 }
 
@@ -95,15 +81,18 @@ allow_mappings() {
 
 # Starts the machine and sets $machine to its process.
 start_uml() {
-    local namespace=(unshare --pid --fork --kill-child) first
+    local namespace=(unshare --pid --fork --kill-child) first clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
+    local cycles=()
     # A process of the guest that outlived its kernel would run on as one of the host. So they have a namespace of
     # processes, all of which end with its first one. That is a shell, because a kernel that gives up ends itself by a
     # signal, which a first process does not get.
     [ "$(id -u)" = 0 ] || namespace=(unshare --user --map-root-user --pid --fork --kill-child)
     first='"$@"; exit'
+    # Only there does the processor count cycles at a steady rate for sure.
+    [ "$(cat $clock 2>/dev/null)" = tsc ] || cycles=(lab.no_cycles)
     allow_mappings
     setpriv --pdeathsig KILL "${namespace[@]}" bash -c "$first" bash taskset -c "$processor" "$cache/uml/linux" \
         "mem=${memory}M" root=/dev/root rootfstype=hostfs rootflags=/ ro "init=$work/guest/init" "lab.run=$work" \
-        ssl=null con=null con0=null,fd:1 quiet </dev/null >"$console" 2>"$work/qemu" &
+        ssl=null con=null con0=null,fd:1 quiet ${cycles[@]+"${cycles[@]}"} </dev/null >"$console" 2>"$work/qemu" &
     machine=$!
 }
