@@ -23,7 +23,6 @@ final class EntryPeer implements AutoCloseable {
     private static final int RECEIVES = 100;
     private static final int FIRST_AT = 64;
     private static final int OUTGOING_AT = 3000;
-    private static final int INCOMING_AT = 3600;
 
     private final boolean apart;
     private final RdmaConnection connection;
@@ -58,8 +57,11 @@ final class EntryPeer implements AutoCloseable {
     private static void prepare(RdmaConnection connection) {
         MemoryRegion memory = connection.register(BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         connection.attach(memory);
+        // Apart, because an entry can lead anywhere in the memory above, and a message would change what was written
+        // there.
+        MemoryRegion incoming = connection.register(StreamMessage.BYTES, AccessFlag.LOCAL_WRITE);
         ReceiveWorkRequest receive =
-                ReceiveWorkRequest.allocate(connection.queuePair(), 1).add(memory, INCOMING_AT, StreamMessage.BYTES);
+                ReceiveWorkRequest.allocate(connection.queuePair(), 1).add(incoming, 0, StreamMessage.BYTES);
         for (int i = 0; i < RECEIVES; i++) {
             connection.queuePair().postReceive(receive);
         }
