@@ -613,8 +613,11 @@ class TransferLabTest {
             server.await("waiting for a client");
             long start = System.nanoTime();
             try (ResidentJvm.Command client = slow.start(way.moving(port, "-s", size + "MiB", "--timeout", timeout))) {
-                assertEquals(0, client.join(), () -> client + "\n" + server);
-                assertEquals(0, server.join(), () -> client + "\n" + server);
+                // Both first, because only the side that gave up tells why.
+                int ended = client.join();
+                int serverEnded = server.join();
+                assertEquals(0, ended, () -> client + "\n" + server);
+                assertEquals(0, serverEnded, () -> client + "\n" + server);
                 assertTrue(client.output().contains("correct on both sides"), client::toString);
                 assertTrue(server.output().contains(", correct"), server::toString);
             }
