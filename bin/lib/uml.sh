@@ -81,8 +81,8 @@ allow_mappings() {
 
 # Starts the machine and sets $machine to its process.
 start_uml() {
-    local namespace=(unshare --pid --fork --kill-child) first clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
-    local cycles=()
+    local namespace=(unshare --pid --fork --kill-child) first cycles=()
+    local clock=/sys/devices/system/clocksource/clocksource0/current_clocksource
     # A process of the guest that outlived its kernel would run on as one of the host. So they have a namespace of
     # processes, all of which end with its first one. That is a shell, because a kernel that gives up ends itself by a
     # signal, which a first process does not get.
