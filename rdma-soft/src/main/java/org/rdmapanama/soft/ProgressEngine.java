@@ -25,6 +25,9 @@ public final class ProgressEngine {
     /** After this many consecutive turns with packets, timers are checked nevertheless. */
     private static final int MAX_TURNS_WITHOUT_TIME = 16;
 
+    /** The same for turns of polling threads that read all sockets, between which there are many that read one. */
+    private static final int MAX_FULL_TURNS_WITHOUT_TIME = 4;
+
     /** After this many turns, a waiting thread looks for its event. */
     private static final int MAX_TURNS_OF_WAITER = 32;
 
@@ -100,6 +103,9 @@ public final class ProgressEngine {
 
     private int missedNaps;
     private int turnsWithoutTime;
+
+    /** The number of consecutive turns of polling threads that read all sockets and found a packet. */
+    private int fullTurnsWithoutTime;
 
     /** When the thread last found a packet. */
     private long found = System.nanoTime();
@@ -387,13 +393,15 @@ public final class ProgressEngine {
     }
 
     /**
-     * Checks all sockets, and the timers if there was no packet: packets come before timers. Sends what has been
-     * delayed long enough.
+     * Checks all sockets, and the timers if there was no packet, or not for long: packets come before timers. Sends what has
+     * been delayed long enough.
      */
     private boolean turnFully() {
         long now = System.nanoTime();
         boolean any = wire.receive(1, receiver);
-        if (!any) {
+        fullTurnsWithoutTime = any ? fullTurnsWithoutTime + 1 : MAX_FULL_TURNS_WITHOUT_TIME;
+        if (fullTurnsWithoutTime == MAX_FULL_TURNS_WITHOUT_TIME) {
+            fullTurnsWithoutTime = 0;
             timers.expire(now);
             doneByOthers = true;
         }
@@ -418,13 +426,20 @@ public final class ProgressEngine {
         }
     }
 
-    /** Queues a half that has something to send at the end of this turn. */
+    /** Queues a half that has to answer at the end of this turn. */
     void atEndOfTurn(DeferredSender half) {
-        urgent = true;
         senders.add(half);
     }
 
-    /** Like {@link #atEndOfTurn}, but also outside of a turn: wakes the thread if necessary. */
+    /**
+     * Ends the turn after the packets that the kernel delivered together with this one: an answer that is due covers them as
+     * well, and costs a system call.
+     */
+    void answerSoon() {
+        urgent |= !wire.hasMore();
+    }
+
+    /** Ends the turn early, and queues a half that has something to send: wakes the thread if necessary. */
     void goOnLater(DeferredSender half) {
         urgent = true;
         goOnAfterPackets(half);

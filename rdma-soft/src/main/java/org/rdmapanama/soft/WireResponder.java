@@ -324,6 +324,7 @@ final class WireResponder extends DeferredSender {
         if (delay.owe()) {
             device.engine.atEndOfTurn(this);
         }
+        device.engine.answerSoon();
     }
 
     /** Called when the queue pair sends something. */
