@@ -99,26 +99,33 @@ class BoundCallsTest {
     @SuppressWarnings("ReferenceEquality") // objects are compared by identity
     private long[] useEachUntilItIsClosed(int objects) {
         begun = true;
-        long used = 0;
-        long wrong = 0;
-        Guarded object = null;
+        long[] usedAndWrong = new long[2];
+        Guarded last = null;
         for (int seen = 0; seen < objects; seen++) {
-            Guarded last = object;
-            Bound.ofSeconds(60).spin("no further object came", () -> current != last);
-            object = current;
+            Guarded before = last;
+            Bound.ofSeconds(60).spin("no further object came", () -> current != before);
+            Guarded object = current;
             object.bindToThread();
-            while (object.tryEnter()) {
-                for (int i = 0; i < LOOKS; i++) {
-                    wrong += object.destroyed ? 1 : 0;
-                }
-                used++;
-                object.exitData(0);
-                if (!object.used) {
-                    object.used = true;
-                }
-            }
+            Bound.ofSeconds(60).spin("the object was not closed", () -> !use(object, usedAndWrong));
+            last = object;
         }
-        return new long[] {used, wrong};
+        return usedAndWrong;
+    }
+
+    /** Makes a call, and counts it and looks at a destroyed object in it; false if the object is closed. */
+    private static boolean use(Guarded object, long[] usedAndWrong) {
+        if (!object.tryEnter()) {
+            return false;
+        }
+        for (int i = 0; i < LOOKS; i++) {
+            usedAndWrong[1] += object.destroyed ? 1 : 0;
+        }
+        usedAndWrong[0]++;
+        object.exitData(0);
+        if (!object.used) {
+            object.used = true;
+        }
+        return true;
     }
 
     @Test

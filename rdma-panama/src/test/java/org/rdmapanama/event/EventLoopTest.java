@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.ReadySources;
+import org.rdmapanama.testing.Bound;
 
 /** Objects that close, or are removed, at moments that a device does not choose. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -88,19 +89,17 @@ class EventLoopTest {
         try (EventLoop loop = new EventLoop()) {
             Thread remover = Thread.ofPlatform().daemon().start(() -> {
                 while (removed.get() < rounds) {
-                    if (loop.size() > 0) {
-                        loop.remove(current.get());
-                        removed.incrementAndGet();
-                    }
+                    Bound.usual().spin("nothing was added", () -> loop.size() > 0);
+                    loop.remove(current.get());
+                    removed.incrementAndGet();
                 }
             });
             for (int i = 1; i <= rounds; i++) {
                 Busy busy = new Busy();
                 current.set(busy);
                 loop.add(busy, null);
-                while (removed.get() < i) {
-                    Thread.onSpinWait();
-                }
+                int added = i;
+                Bound.usual().spin("it was not removed", () -> removed.get() == added);
                 left += busy.hasListeners() ? 1 : 0;
             }
             remover.join();
