@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.net.SocketTimeoutException;
@@ -17,6 +18,8 @@ import org.rdmapanama.soft.wire.Opcode;
 /** When a responder says what has come, to a peer that does not ask: without it Soft-RoCE does not go on in time. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AcknowledgementsTest {
+    private static final int TOGETHER = 16;
+
     /** Sends a packet of a write that has no end. */
     private static void send(SoftPair pair, PacketPeer peer, int number) throws IOException {
         if (number == 0) {
@@ -55,6 +58,21 @@ class AcknowledgementsTest {
             send(pair, peer, 35);
             assertTrue(Aeth.isAck(peer.answer(33)));
             assertEquals(Aeth.nak(Aeth.PSN_SEQUENCE_ERROR), peer.answer(34));
+        }
+    }
+
+    /** An answer costs a system call, and each of these asks for one. */
+    @Test
+    void shouldAnswerOnceWhatCameTogether() throws IOException {
+        try (SoftPair pair = new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", "true");
+                PacketPeer peer = new PacketPeer(pair, QueuePairType.RC)) {
+            send(pair, peer, 0);
+            assumeTrue(
+                    peer.sendTogether(1, TOGETHER), "the kernel cannot hand over several datagrams at once (UDP_GRO)");
+            assertTrue(Aeth.isAck(peer.answer(TOGETHER)));
+            // And so each time.
+            peer.sendTogether(TOGETHER + 1, 2);
+            assertTrue(Aeth.isAck(peer.answer(TOGETHER + 2)));
         }
     }
 }

@@ -22,6 +22,7 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.net.Gids;
+import org.rdmapanama.soft.net.SegmentSocket;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
@@ -99,7 +100,38 @@ final class PacketPeer implements AutoCloseable {
         packet.clear();
     }
 
-    /** The same with an address, a key and a length, of a write or a read. */
+    /**
+     * Sends packets of a write, without its end, each of which asks for an acknowledgement, so that the kernel hands them to the
+     * device together. Returns false if the kernel cannot do that.
+     */
+    boolean sendTogether(int number, int count) throws IOException {
+        int headers = Opcode.headerBytes(Opcode.RC_RDMA_WRITE_MIDDLE);
+        int size = headers + MTU + InvariantCrc.BYTES;
+        ByteBuffer packets = ByteBuffer.allocateDirect(count * size).order(ByteOrder.LITTLE_ENDIAN);
+        long first = MemorySegment.ofBuffer(packets).address();
+        for (int i = 0; i < count; i++) {
+            Bth.write(
+                    first + (long) i * size,
+                    Opcode.RC_RDMA_WRITE_MIDDLE,
+                    false,
+                    0,
+                    Bth.DEFAULT_PKEY,
+                    queuePair.number(),
+                    true,
+                    Psn.add(FIRST, number + i));
+            crc.append(UdpFlow.of(socket(), device), packets, i * size, size - InvariantCrc.BYTES, i);
+        }
+        packets.position(count * size);
+        try (SegmentSocket segments = new SegmentSocket(channel, device)) {
+            if (segments.canJoin()) {
+                segments.send(packets, size);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Like {@link #send(int, int, int)}, with an address, a key and a length, of a write or a read. */
     void send(int opcode, int number, int payload, long remoteAddress, int rkey, int length) throws IOException {
         Reth.write(address + Reth.OFFSET, remoteAddress, rkey, length);
         send(opcode, number, payload);
