@@ -1,0 +1,464 @@
+package org.rdmapanama.nvme;
+
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.nvme.wire.Command;
+import org.rdmapanama.nvme.wire.Opcode;
+import org.rdmapanama.nvme.wire.Response;
+
+/**
+ * The host's end of one queue: a connection, a block of command capsules with a slot for each command that can be under way,
+ * and receives for the responses. The number of a slot is the command identifier.
+ *
+ * <p>A slot is free again when the response has come, the device has said that the capsule was sent, and the caller has taken
+ * the outcome. What the controller sends is checked: a response to no command, or of a wrong size, ends the connection.
+ *
+ * <p>Threads: {@link #lock} guards everything but {@link #lose}, {@link #isLost} and {@link #reason}.
+ */
+final class HostQueue implements AutoCloseable {
+    /** Marks the identifiers of receives; those of sends are slots. */
+    private static final long RECEIVE = 1L << 32;
+
+    private static final int BATCH = 32;
+
+    /** From one slot to the next: an entry, the range of a Dataset Management command behind it, and room to align them. */
+    private static final int STRIDE = 128;
+
+    /** The size of a range (NVM Command Set 1.0, figure 40). */
+    static final int RANGE_BYTES = 16;
+
+    private static final byte FREE = 0;
+    private static final byte TAKEN = 1;
+    private static final byte UNDER_WAY = 2;
+    private static final byte DONE = 3;
+
+    final ReentrantLock lock = new ReentrantLock();
+
+    private final RdmaConnection connection;
+    private final QueuePair queuePair;
+    private final int number;
+    private final int entries;
+    private final int slots;
+    private final long timeoutNanos;
+
+    private final MemoryRegion capsules;
+    private final MemoryRegion responses;
+    private final MemorySegment[] commands;
+    private final MemorySegment[] replies;
+    private final SendWorkRequest[] sends;
+    private final ReceiveWorkRequest[] receives;
+    private final WorkCompletions completions;
+
+    private final byte[] state;
+    private final boolean[] sent;
+    private final boolean[] answered;
+
+    /** Commands that may take any time: requests for asynchronous events. */
+    private final boolean[] patient;
+
+    private final long[] cookies;
+    private final long[] begun;
+    private final long[] results;
+    private final int[] statuses;
+
+    private final int[] free;
+    private int freeCount;
+
+    /** The slots whose commands have ended and whose outcome nobody has taken: a ring. */
+    private final int[] done;
+
+    private int doneHead;
+    private int doneCount;
+
+    private int underWay;
+
+    /** Where the next entry goes, and how far the controller has taken the entries. */
+    private int tail;
+
+    private int head;
+
+    /** Why nothing can be sent any more; null while all is well. */
+    private volatile RuntimeException lost;
+
+    /** Whether the commands under way have been ended with the loss. */
+    private boolean lossSettled;
+
+    private boolean closed;
+
+    /**
+     * Takes a connection, whose preparation this is: it posts the receives before the peer can send.
+     *
+     * @param entries the number of entries, 2 or more
+     */
+    HostQueue(RdmaConnection connection, int number, int entries, Duration timeout) {
+        this.connection = connection;
+        this.number = number;
+        this.entries = entries;
+        slots = entries - 1;
+        timeoutNanos = timeout.toNanos();
+        queuePair = connection.queuePair();
+        capsules = connection.register(slots * STRIDE, AccessFlag.REMOTE_READ);
+        responses = connection.register(entries * Response.BYTES, AccessFlag.LOCAL_WRITE);
+        completions = new WorkCompletions(connection.sendQueue(), BATCH);
+        commands = new MemorySegment[slots];
+        sends = new SendWorkRequest[slots];
+        state = new byte[slots];
+        sent = new boolean[slots];
+        answered = new boolean[slots];
+        patient = new boolean[slots];
+        cookies = new long[slots];
+        begun = new long[slots];
+        results = new long[slots];
+        statuses = new int[slots];
+        free = new int[slots];
+        done = new int[slots];
+        for (int i = 0; i < slots; i++) {
+            commands[i] = capsules.memory().asSlice((long) i * STRIDE, Command.BYTES + RANGE_BYTES);
+            sends[i] = SendWorkRequest.allocate(queuePair, 2).id(i).send().signaled(true);
+            free[freeCount++] = slots - 1 - i;
+        }
+        replies = new MemorySegment[entries];
+        receives = new ReceiveWorkRequest[entries];
+        for (int i = 0; i < entries; i++) {
+            replies[i] = responses.memory().asSlice((long) i * Response.BYTES, Response.BYTES);
+            receives[i] = ReceiveWorkRequest.allocate(queuePair, 1)
+                    .id(RECEIVE | i)
+                    .add(responses, (long) i * Response.BYTES, Response.BYTES);
+            queuePair.postReceive(receives[i]);
+        }
+    }
+
+    RdmaConnection connection() {
+        return connection;
+    }
+
+    int number() {
+        return number;
+    }
+
+    /** How many commands can be under way. */
+    int depth() {
+        return slots;
+    }
+
+    /** Takes a free slot for a command, whose {@link #command} the caller then fills; -1 if there is none now. */
+    int take() {
+        check();
+        if (freeCount == 0 || (tail + 1) % entries == head) {
+            if (freeCount == slots) {
+                lose(protocolError("responses to all commands, and did not say that it has taken their entries,"));
+                check();
+            }
+            return -1;
+        }
+        int slot = free[--freeCount];
+        state[slot] = TAKEN;
+        return slot;
+    }
+
+    /** Gives back a slot whose command was not submitted. */
+    void putBack(int slot) {
+        state[slot] = FREE;
+        free[freeCount++] = slot;
+    }
+
+    /** The entry of a slot, followed by the range of a Dataset Management command. */
+    MemorySegment command(int slot) {
+        return commands[slot];
+    }
+
+    /** The region of the slots. */
+    MemoryRegion capsules() {
+        return capsules;
+    }
+
+    /** Where the range of a slot is in that region. */
+    static long rangeOffset(int slot) {
+        return (long) slot * STRIDE + Command.BYTES;
+    }
+
+    /** Sends the capsule of a slot, without data. */
+    void submit(int slot, long cookie) {
+        post(slot, cookie, null, 0, 0);
+    }
+
+    /** Sends the capsule of a slot, followed by data. */
+    void submit(int slot, long cookie, MemoryRegion data, long offset, int length) {
+        post(slot, cookie, data, offset, length);
+    }
+
+    private void post(int slot, long cookie, MemoryRegion data, long offset, int length) {
+        SendWorkRequest send = sends[slot];
+        send.clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
+        if (data != null) {
+            send.add(data, offset, length);
+        }
+        cookies[slot] = cookie;
+        sent[slot] = false;
+        answered[slot] = false;
+        patient[slot] = false;
+        begun[slot] = System.nanoTime();
+        try {
+            queuePair.postSend(send);
+        } catch (RuntimeException e) {
+            putBack(slot);
+            check();
+            throw e;
+        }
+        state[slot] = UNDER_WAY;
+        underWay++;
+        tail = (tail + 1) % entries;
+    }
+
+    /** Has the command of a slot wait for its response for any time. */
+    void waitForEver(int slot) {
+        patient[slot] = true;
+    }
+
+    /** Looks for responses without waiting. Ends all commands once the connection is lost. */
+    void poll() {
+        if (lost == null) {
+            int count;
+            do {
+                count = connection.sendQueue().poll(completions);
+                take(count);
+            } while (count == BATCH && lost == null);
+        }
+        settleLoss();
+    }
+
+    /**
+     * Waits for completions, at most for a time, and ends all commands if one takes too long.
+     *
+     * @param nanos how long to wait at most
+     */
+    void await(long nanos) throws InterruptedException {
+        if (doneCount == 0 && lost == null) {
+            take(connection.sendQueue().await(completions, Duration.ofNanos(Math.min(nanos, LOOK_NANOS))));
+            if (doneCount == 0) {
+                checkTimes();
+            }
+        }
+        settleLoss();
+    }
+
+    /** How long a wait goes on without looking whether the connection is there. */
+    private static final long LOOK_NANOS = 50_000_000;
+
+    private void take(int count) {
+        for (int i = 0; i < count && lost == null; i++) {
+            long id = completions.id(i);
+            if (!completions.succeeded(i)) {
+                lose(new IllegalStateException(
+                        "the connection of queue " + number + " has failed: " + completions.describe(i)));
+            } else if ((id & RECEIVE) != 0) {
+                respond((int) id, completions.byteLength(i));
+            } else if (completions.opcode(i) == CompletionOpcode.SEND) {
+                sent[(int) id] = true;
+                endIfOver((int) id);
+            }
+        }
+    }
+
+    private void respond(int index, int length) {
+        MemorySegment reply = replies[index];
+        if (length != Response.BYTES) {
+            lose(protocolError("a response of " + length + " bytes instead of " + Response.BYTES));
+            return;
+        }
+        int slot = Response.id(reply);
+        if (slot >= slots || state[slot] != UNDER_WAY || answered[slot]) {
+            lose(protocolError("a response to command " + slot + ", which is not under way"));
+            return;
+        }
+        results[slot] = Response.result(reply);
+        statuses[slot] = Response.status(reply);
+        answered[slot] = true;
+        advance(Response.head(reply));
+        queuePair.postReceive(receives[index]);
+        endIfOver(slot);
+    }
+
+    /** Responses may overtake one another, so that a head may also be one of the past. */
+    private void advance(int to) {
+        if (to < entries && distance(head, to) <= distance(head, tail)) {
+            head = to;
+        }
+    }
+
+    private int distance(int from, int to) {
+        return to >= from ? to - from : to - from + entries;
+    }
+
+    private void endIfOver(int slot) {
+        if (sent[slot] && answered[slot] && state[slot] == UNDER_WAY) {
+            end(slot);
+        }
+    }
+
+    private void end(int slot) {
+        state[slot] = DONE;
+        underWay--;
+        done[(doneHead + doneCount) % slots] = slot;
+        doneCount++;
+    }
+
+    private IllegalStateException protocolError(String what) {
+        return new IllegalStateException("the controller has sent " + what + " on queue " + number);
+    }
+
+    /** Ends the connection if it has ended otherwise, or if the controller takes too long for a command. */
+    void checkTimes() {
+        if (lost != null) {
+            return;
+        }
+        if (!connection.isConnected()) {
+            lose(new IllegalStateException("the controller has ended the connection of queue " + number));
+            return;
+        }
+        if (underWay == 0) {
+            return;
+        }
+        long now = System.nanoTime();
+        for (int i = 0; i < slots; i++) {
+            if (state[i] == UNDER_WAY && !patient[i] && now - begun[i] > timeoutNanos) {
+                lose(new IllegalStateException("the controller has not answered command " + i + " of queue " + number
+                        + ", " + name(i) + ", for " + Duration.ofNanos(timeoutNanos)));
+                return;
+            }
+        }
+    }
+
+    /** Marks the connection as lost, whoever finds out. The first reason stays. */
+    void lose(RuntimeException reason) {
+        synchronized (this) {
+            if (lost != null) {
+                return;
+            }
+            lost = reason;
+        }
+        try {
+            connection.completionChannel().wakeup();
+        } catch (IllegalStateException closedMeanwhile) {
+            // Nobody waits there.
+        }
+    }
+
+    boolean isLost() {
+        return lost != null;
+    }
+
+    /** Why the connection is lost; null if it is not. */
+    RuntimeException reason() {
+        return lost;
+    }
+
+    /**
+     * Ends all commands with the loss. First the queue pair fails, so that the controller cannot reach their memory any more.
+     */
+    private void settleLoss() {
+        if (lost == null || lossSettled) {
+            return;
+        }
+        lossSettled = true;
+        try {
+            connection.close();
+        } finally {
+            endAll();
+        }
+    }
+
+    private void endAll() {
+        for (int i = 0; i < slots; i++) {
+            if (state[i] == UNDER_WAY) {
+                statuses[i] = NvmeStatus.HOST_PATH_ERROR.field();
+                results[i] = 0;
+                end(i);
+            }
+        }
+    }
+
+    /** Returns a slot whose command has ended, for its outcome; -1 if there is none. */
+    int takeDone() {
+        if (doneCount == 0) {
+            return -1;
+        }
+        int slot = done[doneHead];
+        doneHead = (doneHead + 1) % slots;
+        doneCount--;
+        return slot;
+    }
+
+    long cookie(int slot) {
+        return cookies[slot];
+    }
+
+    long result(int slot) {
+        return results[slot];
+    }
+
+    int status(int slot) {
+        return statuses[slot];
+    }
+
+    /** The name of the command of a slot; once the connection is lost, its memory is gone. */
+    String name(int slot) {
+        if (lossSettled) {
+            return "a command";
+        }
+        MemorySegment command = commands[slot];
+        return Opcode.name(number == 0, Command.opcode(command), Command.fabricsType(command));
+    }
+
+    /** Makes a slot free whose outcome was taken. */
+    void release(int slot) {
+        putBack(slot);
+    }
+
+    int underWay() {
+        return underWay;
+    }
+
+    /** How many slots are not free. */
+    int pending() {
+        return slots - freeCount;
+    }
+
+    /** Throws if nothing can be sent. */
+    void check() {
+        if (closed) {
+            throw new IllegalStateException("queue " + number + " is closed");
+        }
+        if (lost != null) {
+            throw lostException("a command");
+        }
+    }
+
+    NvmeException lostException(String command) {
+        RuntimeException reason = lost;
+        return new NvmeException(
+                command, NvmeStatus.HOST_PATH_ERROR, reason == null ? "" : reason.getMessage(), reason);
+    }
+
+    /** Ends the connection. Commands under way end with a status of the path, for those who take them. */
+    @Override
+    public void close() {
+        lose(new IllegalStateException("queue " + number + " was closed by this host"));
+        lock.lock();
+        try {
+            settleLoss();
+            closed = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+}

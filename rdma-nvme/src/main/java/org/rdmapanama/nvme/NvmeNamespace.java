@@ -1,0 +1,391 @@
+package org.rdmapanama.nvme;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.channels.SeekableByteChannel;
+import java.util.HexFormat;
+import java.util.Objects;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.nvme.wire.ControllerData;
+import org.rdmapanama.nvme.wire.Opcode;
+import org.rdmapanama.pool.RegisteredBuffer;
+
+/**
+ * A namespace of a controller: blocks of the same size, numbered from 0, which can be read and written.
+ *
+ * <p>The calls wait until the controller has done what they ask for; {@link NvmeQueue} does not wait. Data is in registered
+ * memory, from which and into which it moves without a copy. What is longer than {@link NvmeController#maxTransfer} takes
+ * several commands, which are under way at the same time: then a failure may leave any part done. An interrupt does not end a
+ * call, whose wait {@link NvmeOptions#commandTimeout} limits.
+ *
+ * <p>Threads: any number at the same time.
+ */
+public final class NvmeNamespace {
+    /** The most blocks that one command can name. */
+    private static final int MAX_BLOCKS = 65536;
+
+    private static final long MAX_RANGE = 0xffff_ffffL;
+
+    private final NvmeController controller;
+    private final int id;
+    private final long blockCount;
+    private final int blockShift;
+    private final byte[] guid;
+
+    NvmeNamespace(NvmeController controller, int id, long blockCount, int blockShift, byte[] guid) {
+        this.controller = controller;
+        this.id = id;
+        this.blockCount = blockCount;
+        this.blockShift = blockShift;
+        this.guid = guid;
+    }
+
+    /**
+     * {@return the id of the namespace in its subsystem, 1 or more, 32 bits without sign}
+     */
+    public int id() {
+        return id;
+    }
+
+    /**
+     * {@return the controller}
+     */
+    public NvmeController controller() {
+        return controller;
+    }
+
+    /**
+     * {@return the size of a block in bytes, a power of two, 512 or more}
+     */
+    public int blockSize() {
+        return 1 << blockShift;
+    }
+
+    int blockShift() {
+        return blockShift;
+    }
+
+    /**
+     * {@return the number of blocks, as the controller said when it was asked}
+     */
+    public long blockCount() {
+        return blockCount;
+    }
+
+    /**
+     * {@return the size in bytes}
+     */
+    public long byteSize() {
+        return blockCount << blockShift;
+    }
+
+    /**
+     * {@return the globally unique identifier (NGUID), 32 hexadecimal digits; zeros if it has none}
+     */
+    public String guid() {
+        return HexFormat.of().formatHex(guid);
+    }
+
+    /**
+     * Reads blocks.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param memory where the data goes: part of a region of {@link NvmeController#allocate} or {@link
+     *     NvmeController#register}; its size must be that of one block or more
+     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     *     negative
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports a failure, such as blocks that are not there, or is lost
+     */
+    public void read(long firstBlock, MemorySegment memory) {
+        transfer(Opcode.READ, firstBlock, memory);
+    }
+
+    /**
+     * Reads blocks.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param buffer where the data goes, of a pool on {@link NvmeController#protectionDomain}, of the size of whole blocks
+     * @throws IllegalArgumentException when the buffer belongs to another protection domain, its size is not one of whole
+     *     blocks, or the block is negative
+     * @throws IllegalStateException when the controller or the buffer is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void read(long firstBlock, RegisteredBuffer buffer) {
+        transfer(Opcode.READ, firstBlock, buffer);
+    }
+
+    /**
+     * Writes blocks. Whether they survive a loss of power before {@link #flush} depends on the controller.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param memory the data, as for {@link #read(long, MemorySegment)}
+     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     *     negative
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void write(long firstBlock, MemorySegment memory) {
+        transfer(Opcode.WRITE, firstBlock, memory);
+    }
+
+    /**
+     * Writes blocks. Whether they survive a loss of power before {@link #flush} depends on the controller.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param buffer the data, as for {@link #read(long, RegisteredBuffer)}
+     * @throws IllegalArgumentException when the buffer belongs to another protection domain, its size is not one of whole
+     *     blocks, or the block is negative
+     * @throws IllegalStateException when the controller or the buffer is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void write(long firstBlock, RegisteredBuffer buffer) {
+        transfer(Opcode.WRITE, firstBlock, buffer);
+    }
+
+    /**
+     * Compares blocks with memory.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param memory the data to compare with, as for {@link #write(long, MemorySegment)}
+     * @return whether they are the same
+     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     *     negative
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports another failure, such as that it does not know Compare, or is lost
+     */
+    public boolean compare(long firstBlock, MemorySegment memory) {
+        try {
+            transfer(Opcode.COMPARE, firstBlock, memory);
+            return true;
+        } catch (NvmeException e) {
+            if (e.status().matches(NvmeStatus.COMPARE_FAILURE)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Has the controller write what it has cached: what was written before survives a loss of power then.
+     *
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void flush() {
+        simple(Opcode.FLUSH, 0, 0);
+    }
+
+    /**
+     * Fills blocks with zeros, without a transfer of data.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param blocks the number of blocks, 1 or more
+     * @throws IllegalArgumentException when a number is out of range
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void writeZeroes(long firstBlock, long blocks) {
+        checkBlocks(firstBlock, blocks);
+        for (long done = 0; done < blocks; done += MAX_BLOCKS) {
+            simple(Opcode.WRITE_ZEROES, firstBlock + done, (int) Math.min(MAX_BLOCKS, blocks - done));
+        }
+    }
+
+    /**
+     * Tells the controller that the data of blocks is not needed any more. What they read as afterwards depends on the
+     * controller.
+     *
+     * @param firstBlock the first block, 0 or more
+     * @param blocks the number of blocks, 1 or more
+     * @throws IllegalArgumentException when a number is out of range
+     * @throws IllegalStateException when the controller is closed
+     * @throws NvmeException when the controller reports a failure, or is lost
+     */
+    public void deallocate(long firstBlock, long blocks) {
+        checkBlocks(firstBlock, blocks);
+        for (long done = 0; done < blocks; done += MAX_RANGE) {
+            long first = firstBlock + done;
+            long count = Math.min(MAX_RANGE, blocks - done);
+            HostQueue queue = controller.lockQueue();
+            try {
+                int slot = IoCommands.deallocate(queue, this, first, count, controller.inCapsuleData(), 0);
+                controller.finishIo(queue, slot, describe(Opcode.DATASET_MANAGEMENT, first, count));
+            } finally {
+                queue.lock.unlock();
+            }
+        }
+    }
+
+    /** {@return whether the controller says that it knows Write Zeroes} */
+    public boolean canWriteZeroes() {
+        return controller.has(ControllerData.HAS_WRITE_ZEROES);
+    }
+
+    /** {@return whether the controller says that it can deallocate} */
+    public boolean canDeallocate() {
+        return controller.has(ControllerData.HAS_DATASET_MANAGEMENT);
+    }
+
+    /** {@return whether the controller says that it knows Compare} */
+    public boolean canCompare() {
+        return controller.has(ControllerData.HAS_COMPARE);
+    }
+
+    /**
+     * Returns a channel over the whole namespace, which reads and writes any number of bytes at any position. It copies, and
+     * for parts of blocks it reads a block, changes it, and writes it.
+     *
+     * @return a new channel at position 0; closing it writes nothing and does not close the controller. It cannot be
+     *     truncated, and writes end at the end of the namespace
+     * @throws IllegalStateException when the controller is closed
+     */
+    public SeekableByteChannel channel() {
+        return new NamespaceChannel(this);
+    }
+
+    private void simple(int opcode, long first, int blocks) {
+        HostQueue queue = controller.lockQueue();
+        try {
+            int slot = IoCommands.simple(queue, opcode, this, first, blocks, 0);
+            controller.finishIo(queue, slot, describe(opcode, first, blocks));
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    private void transfer(int opcode, long first, MemorySegment memory) {
+        long blocks = blocksOf(memory.byteSize());
+        checkBlocks(first, blocks);
+        MemoryRegion region = controller.regionOf(memory);
+        transfer(opcode, first, blocks, region, memory.address() - region.address());
+    }
+
+    private void transfer(int opcode, long first, RegisteredBuffer buffer) {
+        long blocks = blocksOf(buffer.byteSize());
+        checkBlocks(first, blocks);
+        checkRegion(buffer.region());
+        if (!buffer.isOpen()) {
+            throw new IllegalStateException(buffer + " is closed");
+        }
+        transfer(opcode, first, blocks, buffer.region(), buffer.offset());
+    }
+
+    /** Checks that a region is one of the controller's protection domain. */
+    void checkRegion(MemoryRegion region) {
+        if (!Objects.equals(region.protectionDomain(), controller.protectionDomain())) {
+            throw new IllegalArgumentException(region + " belongs to another protection domain than " + controller
+                    + ": register the memory on NvmeController.protectionDomain");
+        }
+    }
+
+    private long blocksOf(long bytes) {
+        if (bytes == 0 || (bytes & blockSize() - 1) != 0) {
+            throw new IllegalArgumentException(
+                    "the size of the memory must be that of whole blocks of " + blockSize() + " bytes: " + bytes);
+        }
+        return bytes >>> blockShift;
+    }
+
+    /** Checks what no command can say; what is not there, the controller reports. */
+    void checkBlocks(long first, long blocks) {
+        if (first < 0) {
+            throw new IllegalArgumentException("firstBlock must not be negative: " + first);
+        }
+        if (blocks < 1 || blocks > Long.MAX_VALUE - first) {
+            throw new IllegalArgumentException("blocks must be at least 1, and end before 2^63: " + blocks);
+        }
+    }
+
+    /** The most blocks that one command may transfer. */
+    int maxBlocks() {
+        return Math.min(MAX_BLOCKS, Math.max(1, controller.maxTransfer() >>> blockShift));
+    }
+
+    /** Keeps as many commands under way as the queue allows. */
+    private void transfer(int opcode, long first, long blocks, MemoryRegion region, long offset) {
+        int most = maxBlocks();
+        int inCapsule = controller.inCapsuleData();
+        HostQueue queue = controller.lockQueue();
+        boolean interrupted = false;
+        try {
+            long begun = 0;
+            NvmeException failure = null;
+            while ((begun < blocks && failure == null) || queue.underWay() > 0) {
+                while (begun < blocks && failure == null) {
+                    int count = (int) Math.min(most, blocks - begun);
+                    int slot;
+                    try {
+                        slot = IoCommands.transfer(
+                                queue,
+                                opcode,
+                                this,
+                                first + begun,
+                                count,
+                                region,
+                                offset + (begun << blockShift),
+                                inCapsule,
+                                first + begun);
+                    } catch (NvmeException lost) {
+                        failure = lost;
+                        break;
+                    }
+                    if (slot < 0) {
+                        break;
+                    }
+                    begun += count;
+                }
+                int done = queue.takeDone();
+                while (done >= 0) {
+                    NvmeException each = failureOf(queue, done, opcode, blocks - (queue.cookie(done) - first), most);
+                    failure = failure == null ? each : failure;
+                    queue.release(done);
+                    done = queue.takeDone();
+                }
+                if (queue.underWay() > 0) {
+                    interrupted |= NvmeController.awaitUninterruptibly(queue);
+                }
+            }
+            // Those that ended in the last wait.
+            for (int done = queue.takeDone(); done >= 0; done = queue.takeDone()) {
+                NvmeException each = failureOf(queue, done, opcode, blocks - (queue.cookie(done) - first), most);
+                failure = failure == null ? each : failure;
+                queue.release(done);
+            }
+            if (failure != null) {
+                throw failure;
+            }
+        } finally {
+            queue.lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private NvmeException failureOf(HostQueue queue, int slot, int opcode, long left, int most) {
+        NvmeStatus status = NvmeStatus.of(queue.status(slot));
+        if (status.isSuccess()) {
+            return null;
+        }
+        String command = describe(opcode, queue.cookie(slot), Math.min(left, most));
+        return queue.isLost() && status.equals(NvmeStatus.HOST_PATH_ERROR)
+                ? queue.lostException(command)
+                : new NvmeException(command, status);
+    }
+
+    /** Names a command. */
+    String describe(int opcode, long first, long blocks) {
+        String name = Opcode.name(false, opcode, 0);
+        return blocks == 0
+                ? name + " of namespace " + id
+                : name + " of namespace " + id + ", blocks " + first + " to " + (first + blocks - 1) + " of "
+                        + blockCount + ",";
+    }
+
+    /** Id, size and controller. */
+    @Override
+    public String toString() {
+        return "namespace " + Integer.toUnsignedString(id) + " with " + blockCount + " blocks of " + blockSize()
+                + " bytes, of " + controller;
+    }
+}

@@ -1,0 +1,268 @@
+package org.rdmapanama.nvme;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.function.Consumer;
+
+/**
+ * Options of a host that connects to a controller.
+ *
+ * <p>{@snippet :
+ * new NvmeOptions().subsystem("nqn.2026-01.org.example:disk").queues(2).queueSize(64)
+ * }
+ *
+ * <p>Threads: not thread-safe.
+ */
+public final class NvmeOptions {
+    private static final int LONGEST_NAME = 223;
+    private static final Duration LONGEST = Duration.ofDays(1);
+
+    private String subsystem;
+    private UUID hostId = UUID.randomUUID();
+    private String host;
+    private int queues = 1;
+    private int queueSize = 128;
+    private int maxQueues = 64;
+    private int inCapsuleData = 4096;
+    private Duration keepAlive = Duration.ofSeconds(5);
+    private Duration connectTimeout = Duration.ofSeconds(10);
+    private Duration commandTimeout = Duration.ofSeconds(30);
+    private Consumer<NvmeEvent> events = event -> {};
+
+    /**
+     * Creates options with a random host id, one I/O queue of 128 entries, keep-alive after 5 seconds, and timeouts of 10
+     * seconds for connecting and 30 for commands. The name of the subsystem is missing.
+     */
+    public NvmeOptions() {}
+
+    private static String checkedName(String what, String name) {
+        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes == 0 || bytes > LONGEST_NAME || name.indexOf('\0') >= 0) {
+            throw new IllegalArgumentException(
+                    what + " must have 1 to " + LONGEST_NAME + " bytes and none that is zero: " + name);
+        }
+        return name;
+    }
+
+    private static int checked(String what, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(what + " must be between " + least + " and " + most + ": " + value);
+        }
+        return value;
+    }
+
+    private static Duration checked(String what, Duration value, Duration least) {
+        Objects.requireNonNull(value, what);
+        if (value.compareTo(least) < 0 || value.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(what + " must be between " + least + " and " + LONGEST + ": " + value);
+        }
+        return value;
+    }
+
+    /**
+     * Sets the name of the subsystem to connect to.
+     *
+     * @param name an NVMe qualified name (NQN) of 1 to 223 bytes; {@link NvmeDiscovery} finds those of an address
+     * @return this
+     * @throws IllegalArgumentException when the name is too short or too long
+     * @throws NullPointerException when the name is null
+     */
+    public NvmeOptions subsystem(String name) {
+        subsystem = checkedName("the name of the subsystem", name);
+        return this;
+    }
+
+    /**
+     * Sets the name of this host, by which a target decides whether it may connect.
+     *
+     * @param name an NVMe qualified name (NQN) of 1 to 223 bytes; by default it is made from the host's id
+     * @return this
+     * @throws IllegalArgumentException when the name is too short or too long
+     * @throws NullPointerException when the name is null
+     */
+    public NvmeOptions host(String name) {
+        host = checkedName("the name of the host", name);
+        return this;
+    }
+
+    /**
+     * Sets the id of this host. A host that keeps its id is the same host for the target when it connects again.
+     *
+     * @param id the id; random by default
+     * @return this
+     * @throws NullPointerException when the id is null
+     */
+    public NvmeOptions hostId(UUID id) {
+        hostId = Objects.requireNonNull(id, "id");
+        return this;
+    }
+
+    /**
+     * Sets how many I/O queues serve the blocking calls of {@link NvmeNamespace}: so many of them can be under way at the same
+     * time. If the controller has fewer, there are fewer.
+     *
+     * @param count 1 to 1024
+     * @return this
+     * @throws IllegalArgumentException when the count is out of range
+     */
+    public NvmeOptions queues(int count) {
+        queues = checked("queues", count, 1, 1024);
+        return this;
+    }
+
+    /**
+     * Sets how many I/O queues to ask the controller for, including those that {@link NvmeController#openQueue} opens.
+     *
+     * @param count 1 to 65535; at least {@link #queues} are asked for
+     * @return this
+     * @throws IllegalArgumentException when the count is out of range
+     */
+    public NvmeOptions maxQueues(int count) {
+        maxQueues = checked("maxQueues", count, 1, 65535);
+        return this;
+    }
+
+    /**
+     * Sets the number of entries of each I/O queue; one less command can be under way.
+     *
+     * @param entries 2 to 4096; fewer are used if the controller allows fewer
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeOptions queueSize(int entries) {
+        queueSize = checked("queueSize", entries, 2, 4096);
+        return this;
+    }
+
+    /**
+     * Sets up to which size the data of writes goes in the capsule of its command instead of being fetched by the controller,
+     * which saves a round trip.
+     *
+     * @param bytes 0 for never, up to 65536; less is used if the controller takes less
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeOptions inCapsuleData(int bytes) {
+        inCapsuleData = checked("inCapsuleData", bytes, 0, 65536);
+        return this;
+    }
+
+    /**
+     * Sets after which time without a word of this host the controller may end the association. The host sends Keep Alive in
+     * half of it (Base 2.0, 3.9).
+     *
+     * @param time zero for no keep-alive; otherwise 100 milliseconds to one day
+     * @return this
+     * @throws IllegalArgumentException when the time is out of range
+     * @throws NullPointerException when the time is null
+     */
+    public NvmeOptions keepAlive(Duration time) {
+        keepAlive = time.isZero() ? time : checked("keepAlive", time, Duration.ofMillis(100));
+        return this;
+    }
+
+    /**
+     * Sets how long connecting one queue may take at most.
+     *
+     * @param timeout 1 millisecond to one day
+     * @return this
+     * @throws IllegalArgumentException when the time is out of range
+     * @throws NullPointerException when the time is null
+     */
+    public NvmeOptions connectTimeout(Duration timeout) {
+        connectTimeout = checked("connectTimeout", timeout, Duration.ofMillis(1));
+        return this;
+    }
+
+    /**
+     * Sets how long the controller may take for one command. A controller that takes longer counts as lost.
+     *
+     * @param timeout 1 millisecond to one day
+     * @return this
+     * @throws IllegalArgumentException when the time is out of range
+     * @throws NullPointerException when the time is null
+     */
+    public NvmeOptions commandTimeout(Duration timeout) {
+        commandTimeout = checked("commandTimeout", timeout, Duration.ofMillis(1));
+        return this;
+    }
+
+    /**
+     * Sets what to call when the controller reports an asynchronous event. It is called by the thread that keeps the
+     * connection alive, so it must not wait.
+     *
+     * @param listener receives the events
+     * @return this
+     * @throws NullPointerException when the listener is null
+     */
+    public NvmeOptions onEvent(Consumer<NvmeEvent> listener) {
+        events = Objects.requireNonNull(listener, "listener");
+        return this;
+    }
+
+    NvmeOptions copy() {
+        NvmeOptions copy = new NvmeOptions();
+        copy.subsystem = subsystem;
+        copy.hostId = hostId;
+        copy.host = host;
+        copy.queues = queues;
+        copy.maxQueues = maxQueues;
+        copy.queueSize = queueSize;
+        copy.inCapsuleData = inCapsuleData;
+        copy.keepAlive = keepAlive;
+        copy.connectTimeout = connectTimeout;
+        copy.commandTimeout = commandTimeout;
+        copy.events = events;
+        return copy;
+    }
+
+    String subsystem() {
+        if (subsystem == null) {
+            throw new IllegalArgumentException(
+                    "the name of the subsystem is missing: set NvmeOptions.subsystem, or find it with NvmeDiscovery");
+        }
+        return subsystem;
+    }
+
+    String host() {
+        return host == null ? "nqn.2014-08.org.nvmexpress:uuid:" + hostId : host;
+    }
+
+    UUID hostId() {
+        return hostId;
+    }
+
+    int queues() {
+        return queues;
+    }
+
+    int maxQueues() {
+        return Math.max(queues, maxQueues);
+    }
+
+    int queueSize() {
+        return queueSize;
+    }
+
+    int inCapsuleData() {
+        return inCapsuleData;
+    }
+
+    Duration keepAlive() {
+        return keepAlive;
+    }
+
+    Duration connectTimeout() {
+        return connectTimeout;
+    }
+
+    Duration commandTimeout() {
+        return commandTimeout;
+    }
+
+    Consumer<NvmeEvent> events() {
+        return events;
+    }
+}

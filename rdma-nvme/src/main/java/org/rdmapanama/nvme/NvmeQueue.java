@@ -1,0 +1,351 @@
+package org.rdmapanama.nvme;
+
+import java.time.Duration;
+import java.util.Objects;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.nvme.wire.Opcode;
+import org.rdmapanama.pool.RegisteredBuffer;
+
+/**
+ * An I/O queue of the program's own, with many commands under way at the same time. The methods that begin with {@code try}
+ * submit a command and return at once; {@link #poll} and {@link #await} tell which commands have ended, in the order in which
+ * they did. The program recognises a command by its cookie. Nothing is allocated for a command.
+ *
+ * <p>{@snippet :
+ * try (NvmeQueue queue = controller.openQueue()) {
+ *     NvmeResults results = new NvmeResults(queue.depth());
+ *     for (int i = 0; i < 32; i++) {
+ *         queue.tryRead(disk, i * 8L, region, i * 4096L, 8, i);
+ *     }
+ *     for (int ended = 0; ended < 32; ended += queue.await(results, Duration.ofSeconds(1))) {
+ *         // look at results.cookie(0) and so on
+ *     }
+ * }
+ * }
+ *
+ * <p>The memory of a command must not be used, nor its region closed, before the command has ended. When the controller is
+ * lost, all commands end with {@link NvmeStatus#HOST_PATH_ERROR}; their memory is safe then, because the connection is gone.
+ *
+ * <p>Threads: one at a time. Others wait; a thread in {@link #await} holds them up.
+ */
+public final class NvmeQueue implements AutoCloseable {
+    private final NvmeController controller;
+    private final HostQueue queue;
+
+    NvmeQueue(NvmeController controller, HostQueue queue) {
+        this.controller = controller;
+        this.queue = queue;
+    }
+
+    /**
+     * {@return how many commands can be under way}
+     */
+    public int depth() {
+        return queue.depth();
+    }
+
+    /**
+     * {@return the number of the queue in its controller, 1 or more}
+     */
+    public int number() {
+        return queue.number();
+    }
+
+    /**
+     * {@return how many commands are under way, or have ended and are not polled yet}
+     */
+    public int pending() {
+        queue.lock.lock();
+        try {
+            return queue.pending();
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    /**
+     * Submits a Read.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param region where the data goes: a region of the controller's protection domain
+     * @param offset where in the region, in bytes
+     * @param blocks the number of blocks, 1 to what {@link NvmeController#maxTransfer} allows
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when a number is out of range, or namespace or region belong to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryRead(
+            NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
+        return transfer(Opcode.READ, namespace, firstBlock, region, offset, blocks, cookie);
+    }
+
+    /**
+     * Submits a Read into a whole buffer.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param buffer where the data goes, of the size of whole blocks
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when the size is not one of whole blocks, or too large for one command, or the buffer
+     *     belongs to another protection domain
+     * @throws IllegalStateException when the queue or the buffer is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryRead(NvmeNamespace namespace, long firstBlock, RegisteredBuffer buffer, long cookie) {
+        return transfer(Opcode.READ, namespace, firstBlock, buffer, cookie);
+    }
+
+    /**
+     * Submits a Write.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param region where the data is: a region of the controller's protection domain
+     * @param offset where in the region, in bytes
+     * @param blocks the number of blocks, 1 to what {@link NvmeController#maxTransfer} allows
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when a number is out of range, or namespace or region belong to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryWrite(
+            NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
+        return transfer(Opcode.WRITE, namespace, firstBlock, region, offset, blocks, cookie);
+    }
+
+    /**
+     * Submits a Write of a whole buffer.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param buffer the data, of the size of whole blocks
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when the size is not one of whole blocks, or too large for one command, or the buffer
+     *     belongs to another protection domain
+     * @throws IllegalStateException when the queue or the buffer is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryWrite(NvmeNamespace namespace, long firstBlock, RegisteredBuffer buffer, long cookie) {
+        return transfer(Opcode.WRITE, namespace, firstBlock, buffer, cookie);
+    }
+
+    /**
+     * Submits a Compare, which ends with {@link NvmeStatus#COMPARE_FAILURE} when the data differs.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param region where the data is: a region of the controller's protection domain
+     * @param offset where in the region, in bytes
+     * @param blocks the number of blocks, 1 to what {@link NvmeController#maxTransfer} allows
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when a number is out of range, or namespace or region belong to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryCompare(
+            NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
+        return transfer(Opcode.COMPARE, namespace, firstBlock, region, offset, blocks, cookie);
+    }
+
+    /**
+     * Submits a Flush. It covers the writes that have ended before.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when the namespace belongs to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryFlush(NvmeNamespace namespace, long cookie) {
+        checkNamespace(namespace);
+        queue.lock.lock();
+        try {
+            return IoCommands.simple(queue, Opcode.FLUSH, namespace, 0, 0, cookie) >= 0;
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    /**
+     * Submits a Write Zeroes.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param blocks the number of blocks, 1 to 65536
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when a number is out of range, or the namespace belongs to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryWriteZeroes(NvmeNamespace namespace, long firstBlock, int blocks, long cookie) {
+        checkNamespace(namespace);
+        namespace.checkBlocks(firstBlock, blocks);
+        if (blocks > 65536) {
+            throw new IllegalArgumentException("blocks must be at most 65536: " + blocks);
+        }
+        queue.lock.lock();
+        try {
+            return IoCommands.simple(queue, Opcode.WRITE_ZEROES, namespace, firstBlock, blocks, cookie) >= 0;
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    /**
+     * Submits a Dataset Management that deallocates blocks.
+     *
+     * @param namespace a namespace of this queue's controller
+     * @param firstBlock the first block, 0 or more
+     * @param blocks the number of blocks, 1 to 4294967295
+     * @param cookie what the result will name
+     * @return whether it was submitted; false when as many commands are under way as the queue can have
+     * @throws IllegalArgumentException when a number is out of range, or the namespace belongs to another controller
+     * @throws IllegalStateException when the queue is closed
+     * @throws NvmeException when the controller is lost
+     */
+    public boolean tryDeallocate(NvmeNamespace namespace, long firstBlock, long blocks, long cookie) {
+        checkNamespace(namespace);
+        namespace.checkBlocks(firstBlock, blocks);
+        if (blocks > 0xffff_ffffL) {
+            throw new IllegalArgumentException("blocks must be at most 4294967295: " + blocks);
+        }
+        queue.lock.lock();
+        try {
+            int inCapsule = controller.inCapsuleData();
+            return IoCommands.deallocate(queue, namespace, firstBlock, blocks, inCapsule, cookie) >= 0;
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    private boolean transfer(int opcode, NvmeNamespace namespace, long first, RegisteredBuffer buffer, long cookie) {
+        long blocks = buffer.byteSize() >>> namespace.blockShift();
+        if (blocks << namespace.blockShift() != buffer.byteSize() || blocks > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("the size of the buffer must be that of whole blocks of "
+                    + namespace.blockSize() + " bytes, for one command: " + buffer.byteSize());
+        }
+        if (!buffer.isOpen()) {
+            throw new IllegalStateException(buffer + " is closed");
+        }
+        return transfer(opcode, namespace, first, buffer.region(), buffer.offset(), (int) blocks, cookie);
+    }
+
+    private boolean transfer(
+            int opcode,
+            NvmeNamespace namespace,
+            long first,
+            MemoryRegion region,
+            long offset,
+            int blocks,
+            long cookie) {
+        checkNamespace(namespace);
+        namespace.checkBlocks(first, blocks);
+        namespace.checkRegion(region);
+        if (blocks > namespace.maxBlocks()) {
+            throw new IllegalArgumentException("one command may transfer at most " + namespace.maxBlocks()
+                    + " blocks of " + namespace.blockSize() + " bytes: " + blocks);
+        }
+        Objects.checkFromIndexSize(offset, (long) blocks << namespace.blockShift(), region.byteSize());
+        queue.lock.lock();
+        try {
+            int inCapsule = controller.inCapsuleData();
+            return IoCommands.transfer(queue, opcode, namespace, first, blocks, region, offset, inCapsule, cookie) >= 0;
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    private void checkNamespace(NvmeNamespace namespace) {
+        if (namespace.controller() != controller) {
+            throw new IllegalArgumentException(namespace + " does not belong to " + controller);
+        }
+    }
+
+    /**
+     * Looks for commands that have ended.
+     *
+     * @param results receives the results and is overwritten
+     * @return the number of results
+     */
+    public int poll(NvmeResults results) {
+        queue.lock.lock();
+        try {
+            queue.poll();
+            return takeAll(results);
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    /**
+     * Waits until a command has ended.
+     *
+     * @param results receives the results and is overwritten
+     * @param timeout how long to wait at most
+     * @return the number of results; 0 if there was none in time, or nothing is under way
+     * @throws IllegalArgumentException when the timeout is negative
+     * @throws InterruptedException when the thread is interrupted; the commands go on
+     */
+    public int await(NvmeResults results, Duration timeout) throws InterruptedException {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("timeout must not be negative: " + timeout);
+        }
+        queue.lock.lockInterruptibly();
+        try {
+            long limit = timeout.compareTo(Duration.ofDays(365)) > 0 ? Long.MAX_VALUE / 2 : timeout.toNanos();
+            long start = System.nanoTime();
+            queue.poll();
+            int count = takeAll(results);
+            while (count == 0 && queue.underWay() > 0) {
+                long left = limit - (System.nanoTime() - start);
+                if (left <= 0) {
+                    return 0;
+                }
+                queue.await(left);
+                count = takeAll(results);
+            }
+            return count;
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    private int takeAll(NvmeResults results) {
+        results.clear();
+        while (!results.isFull()) {
+            int slot = queue.takeDone();
+            if (slot < 0) {
+                break;
+            }
+            results.add(queue.cookie(slot), queue.status(slot));
+            queue.release(slot);
+        }
+        return results.count();
+    }
+
+    /**
+     * Ends the queue. Commands under way end with {@link NvmeStatus#HOST_PATH_ERROR}, which {@link #poll} tells; whether they
+     * were executed is not known.
+     *
+     * @throws org.rdmapanama.VerbsException when closing the connection fails
+     */
+    @Override
+    public void close() {
+        controller.forget(queue);
+    }
+
+    /** The number and the controller. */
+    @Override
+    public String toString() {
+        return "I/O queue " + queue.number() + " of " + controller;
+    }
+}

@@ -1,0 +1,382 @@
+package org.rdmapanama.nvme;
+
+import java.lang.foreign.MemorySegment;
+import java.net.Inet6Address;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.UnsupportedVerbException;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.ConnectionRequest;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.cm.RdmaServerOptions;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.nvme.wire.DiscoveryLog;
+import org.rdmapanama.nvme.wire.PrivateData;
+
+/**
+ * Serves namespaces to hosts over RDMA: a subsystem of NVMe over Fabrics, and the discovery service that names it.
+ *
+ * <p>{@snippet :
+ * NvmeTargetOptions options = new NvmeTargetOptions("nqn.2026-01.org.example:disk")
+ *         .namespace(1, 4096, NvmeBacking.ofFile(Path.of("disk.img"), false));
+ * try (NvmeTarget target = NvmeTarget.serve(new InetSocketAddress("10.77.0.2", 4420), options)) {
+ *     Thread.sleep(Duration.ofDays(1));
+ * }
+ * }
+ *
+ * <p>Each host gets a controller of its own, and all of them see the same namespaces; the order of commands of different queues
+ * is not defined. Each queue has a thread, so that a host which is slow, gone, or hostile holds up nobody else. What a host
+ * sends is checked: a command that is not right ends with the status that the specification names, and what is not a command
+ * at all ends the connection. A host that is silent for longer than its time of keep-alive loses its controller.
+ *
+ * <p>Anybody who reaches the address can connect: there is no authentication.
+ *
+ * <p>Threads: any number may call any method.
+ */
+public final class NvmeTarget implements AutoCloseable {
+    private static final Logger LOG = LogManager.getLogger(NvmeTarget.class);
+
+    private static final Duration TICK = Duration.ofMillis(100);
+
+    /** The entries of an Admin queue (Fabrics 1.1, 2.2). */
+    static final int ADMIN_ENTRIES = 32;
+
+    private final NvmeTargetOptions options;
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final RdmaServer server;
+    private final Thread thread;
+
+    /** All controllers by id. Guarded by itself. */
+    private final Map<Integer, TargetController> controllers = new HashMap<>();
+
+    /** The id that was given last. Guarded by the controllers. */
+    private int lastId;
+
+    private final Set<TargetQueue> queues = ConcurrentHashMap.newKeySet();
+
+    /** The memory of the namespaces in each protection domain; null for what cannot be registered. Guarded by itself. */
+    private final Map<ProtectionDomain, Map<Integer, MemoryRegion>> regions = new HashMap<>();
+
+    private volatile boolean closed;
+
+    private NvmeTarget(InetSocketAddress address, NvmeTargetOptions options) {
+        this.options = options;
+        try {
+            server = RdmaServer.listen(
+                    arena,
+                    address,
+                    new RdmaServerOptions()
+                            .connections(this::choose)
+                            .onFailedHandshake(e -> LOG.debug("a host did not connect: {}", e.toString())));
+        } catch (RuntimeException | Error e) {
+            arena.close();
+            throw e;
+        }
+        thread = Thread.ofPlatform().daemon().name("nvme-target").unstarted(this::run);
+    }
+
+    /**
+     * Starts a target.
+     *
+     * @param address the address; the wildcard address means all devices, and port 0 means any free port. The port of NVMe over
+     *     RDMA is 4420
+     * @param options what it serves; copied
+     * @return the target
+     * @throws IllegalArgumentException when the host name is unresolved
+     * @throws NullPointerException when an argument is null
+     * @throws org.rdmapanama.cm.ConnectionException when no device has the address, or the port is in use
+     */
+    public static NvmeTarget serve(InetSocketAddress address, NvmeTargetOptions options) {
+        Objects.requireNonNull(address, "address");
+        NvmeTarget target = new NvmeTarget(address, options.copy());
+        target.thread.start();
+        return target;
+    }
+
+    NvmeTargetOptions options() {
+        return options;
+    }
+
+    /** Looks at the request of a host, and rejects it or says how its queue is to be. */
+    private Optional<RdmaConnectionOptions> choose(ConnectionRequest request) {
+        byte[] bytes = request.privateData();
+        int problem = PrivateData.Request.problem(bytes);
+        if (problem != 0) {
+            return reject(request, problem);
+        }
+        PrivateData.Request wanted = PrivateData.Request.of(bytes);
+        int entries = wanted.sends() + 1;
+        int most = wanted.queue() == 0 ? ADMIN_ENTRIES : options.queueSize();
+        if (wanted.queue() > options.ioQueues()) {
+            return reject(request, PrivateData.INVALID_QUEUE);
+        }
+        if (entries < 2 || entries > most) {
+            return reject(request, PrivateData.INVALID_SEND_SIZE);
+        }
+        if (wanted.receives() < wanted.sends()) {
+            return reject(request, PrivateData.INVALID_RECEIVE_SIZE);
+        }
+        // Requests are answered one after the other, so that no other queue comes in between.
+        if (closed || queues.size() >= options.maxQueues()) {
+            return reject(request, PrivateData.NO_RESOURCES);
+        }
+        return Optional.of(new RdmaConnectionOptions()
+                .sendWorkRequests(2 * entries)
+                .receiveWorkRequests(entries)
+                .singleCompletionQueue(true)
+                .completionEvents(true)
+                .privateData(PrivateData.answer(entries))
+                .prepare(connection -> {
+                    TargetQueue queue = new TargetQueue(this, connection, wanted.queue(), entries);
+                    connection.attach(queue);
+                    queues.add(queue);
+                }));
+    }
+
+    private static Optional<RdmaConnectionOptions> reject(ConnectionRequest request, int reason) {
+        LOG.debug("{} is rejected with reason {}", request, reason);
+        try {
+            request.reject(PrivateData.rejection(reason));
+        } catch (VerbsException gone) {
+            LOG.debug("the host was gone already: {}", gone.toString());
+        }
+        return Optional.empty();
+    }
+
+    private void run() {
+        while (!closed) {
+            try {
+                server.accept(TICK).ifPresent(this::begin);
+                for (RdmaConnection gone = server.nextEnded(); gone != null; gone = server.nextEnded()) {
+                    if (gone.attachment() instanceof TargetQueue queue) {
+                        queue.stop();
+                    }
+                }
+                endSilent();
+                forgetUnused();
+            } catch (InterruptedException e) {
+                return;
+            } catch (RuntimeException | OutOfMemoryError e) {
+                if (!closed) {
+                    LOG.warn("a host could not be connected", e);
+                    pause();
+                }
+            }
+        }
+    }
+
+    /** So that what fails all the time does not take a processor. */
+    private static void pause() {
+        try {
+            Thread.sleep(10);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void begin(RdmaConnection connection) {
+        if (connection.attachment() instanceof TargetQueue queue) {
+            queue.start();
+        } else {
+            connection.close();
+        }
+    }
+
+    /** Queues whose handshake failed have a closed connection, and no thread that would end them. */
+    private void forgetUnused() {
+        for (TargetQueue queue : queues) {
+            if (queue.isUnused()) {
+                queue.stop();
+            }
+        }
+    }
+
+    private void endSilent() {
+        List<TargetController> all;
+        synchronized (controllers) {
+            all = List.copyOf(controllers.values());
+        }
+        for (TargetController each : all) {
+            if (each.isSilent()) {
+                LOG.info("{} was silent for longer than its time of keep-alive", each);
+                each.end();
+            }
+        }
+    }
+
+    /** A queue has ended. */
+    void ended(TargetQueue queue) {
+        queues.remove(queue);
+    }
+
+    /** Makes a controller for an Admin queue; null if there are as many as there may be. */
+    TargetController createController(
+            TargetQueue admin, boolean discovery, String hostName, byte[] hostId, int keepAliveMillis) {
+        synchronized (controllers) {
+            if (closed || controllers.size() >= options.maxControllers()) {
+                return null;
+            }
+            int id = lastId;
+            do {
+                id = id % 65519 + 1;
+            } while (controllers.containsKey(id));
+            lastId = id;
+            int ioQueues = discovery ? 0 : options.ioQueues();
+            TargetController made =
+                    new TargetController(id, discovery, hostName, hostId, admin, ioQueues, keepAliveMillis);
+            controllers.put(id, made);
+            return made;
+        }
+    }
+
+    TargetController controller(int id) {
+        synchronized (controllers) {
+            return controllers.get(id);
+        }
+    }
+
+    void remove(TargetController controller) {
+        synchronized (controllers) {
+            controllers.remove(controller.id(), controller);
+        }
+    }
+
+    /**
+     * Returns how many hosts have a controller now.
+     *
+     * @return the number of controllers, including those for discovery
+     */
+    public int controllers() {
+        synchronized (controllers) {
+            return controllers.size();
+        }
+    }
+
+    /** Returns the memory of a namespace as a region; null if the device cannot use it directly. */
+    MemoryRegion region(ProtectionDomain domain, NvmeTargetOptions.Served namespace) {
+        MemorySegment memory = namespace.backing().memory();
+        if (memory == null) {
+            return null;
+        }
+        synchronized (regions) {
+            regions.keySet().removeIf(each -> !each.isOpen());
+            Map<Integer, MemoryRegion> of = regions.computeIfAbsent(domain, unused -> new HashMap<>());
+            if (!of.containsKey(namespace.id())) {
+                of.put(namespace.id(), register(domain, memory, namespace));
+            }
+            return of.get(namespace.id());
+        }
+    }
+
+    private static MemoryRegion register(
+            ProtectionDomain domain, MemorySegment memory, NvmeTargetOptions.Served namespace) {
+        try {
+            return namespace.backing().isReadOnly()
+                    ? domain.register(memory)
+                    : domain.register(memory, AccessFlag.LOCAL_WRITE);
+        } catch (VerbsException | UnsupportedVerbException | IllegalArgumentException e) {
+            LOG.info("namespace {} is copied: {}", namespace.id(), e.getMessage());
+            return null;
+        }
+    }
+
+    /** Writes the discovery log as a queue's host sees it: with the address that it has connected to. */
+    void discoveryLog(MemorySegment log, InetSocketAddress local) {
+        DiscoveryLog.header(log, 1, 2);
+        int family = local.getAddress() instanceof Inet6Address ? DiscoveryLog.IPV6 : DiscoveryLog.IPV4;
+        String host = local.getAddress().getHostAddress();
+        String port = Integer.toString(local.getPort());
+        DiscoveryLog.entry(
+                log.asSlice(DiscoveryLog.HEADER_BYTES, DiscoveryLog.ENTRY_BYTES),
+                DiscoveryLog.CURRENT,
+                family,
+                DiscoveryLog.NAME,
+                host,
+                port,
+                ADMIN_ENTRIES);
+        DiscoveryLog.entry(
+                log.asSlice(DiscoveryLog.HEADER_BYTES + DiscoveryLog.ENTRY_BYTES, DiscoveryLog.ENTRY_BYTES),
+                DiscoveryLog.NVM,
+                family,
+                options.subsystem(),
+                host,
+                port,
+                ADMIN_ENTRIES);
+    }
+
+    /**
+     * {@return the address that hosts connect to}
+     */
+    public InetSocketAddress address() {
+        return server.localAddress();
+    }
+
+    /**
+     * Ends all connections and stops. Commands under way may have been executed, or not. A second call does nothing.
+     *
+     * @throws org.rdmapanama.VerbsException when closing fails
+     */
+    @Override
+    public void close() {
+        synchronized (controllers) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        }
+        server.close();
+        boolean interrupted = join(thread);
+        for (TargetQueue queue : queues) {
+            queue.stop();
+        }
+        for (TargetQueue queue : queues) {
+            interrupted |= queue.join();
+        }
+        arena.close();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Waits for a thread that ends soon, and returns whether there was an interrupt. */
+    static boolean join(Thread thread) {
+        if (thread == null || thread.equals(Thread.currentThread())) {
+            return false;
+        }
+        boolean interrupted = false;
+        long start = System.nanoTime();
+        long left = 5_000_000_000L;
+        while (left > 0) {
+            try {
+                if (thread.join(Duration.ofNanos(left))) {
+                    return interrupted;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+            left = 5_000_000_000L - (System.nanoTime() - start);
+        }
+        LOG.warn("thread {} has not ended in 5 seconds", thread.getName());
+        return interrupted;
+    }
+
+    /** The subsystem and the address. */
+    @Override
+    public String toString() {
+        return "target of " + options.subsystem() + " at " + server.localAddress();
+    }
+}

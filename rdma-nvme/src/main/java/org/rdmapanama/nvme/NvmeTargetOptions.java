@@ -1,0 +1,222 @@
+package org.rdmapanama.nvme;
+
+import java.util.Objects;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * What a {@link NvmeTarget} serves, and within which limits.
+ *
+ * <p>{@snippet :
+ * new NvmeTargetOptions("nqn.2026-01.org.example:disk").namespace(1, 4096, NvmeBacking.ofMemory(1 << 30))
+ * }
+ *
+ * <p>Threads: not thread-safe.
+ */
+public final class NvmeTargetOptions {
+    /** A namespace that a target serves. */
+    record Served(int id, int blockShift, long blocks, NvmeBacking backing) {
+        long bytes() {
+            return blocks << blockShift;
+        }
+    }
+
+    private final String subsystem;
+    private final SortedMap<Integer, Served> namespaces = new TreeMap<>();
+    private String serial = "0";
+    private int queueSize = 128;
+    private int ioQueues = 16;
+    private int maxQueues = 256;
+    private int maxControllers = 64;
+    private int inCapsuleData = 4096;
+    private int maxTransfer = 128 * 1024;
+
+    /**
+     * Creates options without namespaces: queues of 128 entries, 16 I/O queues for each controller, 64 controllers, 256 queues
+     * for all of them, 4096 bytes of data in a capsule, and 128 KiB for one command.
+     *
+     * @param subsystem the NVMe qualified name (NQN) of the subsystem, 1 to 223 bytes
+     * @throws IllegalArgumentException when the name is too short or too long
+     * @throws NullPointerException when the name is null
+     */
+    public NvmeTargetOptions(String subsystem) {
+        // Names have the same rules everywhere.
+        new NvmeOptions().subsystem(subsystem);
+        this.subsystem = subsystem;
+    }
+
+    private static int checked(String what, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(what + " must be between " + least + " and " + most + ": " + value);
+        }
+        return value;
+    }
+
+    private static int powerOfTwo(String what, int value, int least, int most) {
+        if (Integer.bitCount(checked(what, value, least, most)) != 1) {
+            throw new IllegalArgumentException(what + " must be a power of two: " + value);
+        }
+        return value;
+    }
+
+    /**
+     * Adds a namespace.
+     *
+     * @param id its id, 1 to 1024
+     * @param blockSize the size of its blocks in bytes, a power of two from 512 to 65536
+     * @param backing where the blocks are; the program closes it, after the target
+     * @return this
+     * @throws IllegalArgumentException when a number is out of range, the id is in use, or the backing has no whole block
+     * @throws NullPointerException when the backing is null
+     */
+    public NvmeTargetOptions namespace(int id, int blockSize, NvmeBacking backing) {
+        Objects.requireNonNull(backing, "backing");
+        checked("id", id, 1, 1024);
+        int shift = Integer.numberOfTrailingZeros(powerOfTwo("blockSize", blockSize, 512, 65536));
+        long blocks = backing.byteSize() >>> shift;
+        if (blocks == 0) {
+            throw new IllegalArgumentException("the backing must have at least one block of " + blockSize
+                    + " bytes, and has " + backing.byteSize() + " bytes");
+        }
+        if (namespaces.putIfAbsent(id, new Served(id, shift, blocks, backing)) != null) {
+            throw new IllegalArgumentException("there is a namespace with id " + id + " already");
+        }
+        return this;
+    }
+
+    /**
+     * Sets the serial number that hosts see.
+     *
+     * @param number up to 20 characters of ASCII; the rest is cut off
+     * @return this
+     * @throws NullPointerException when the number is null
+     */
+    public NvmeTargetOptions serial(String number) {
+        serial = Objects.requireNonNull(number, "number");
+        return this;
+    }
+
+    /**
+     * Sets the most entries that an I/O queue may have.
+     *
+     * @param entries 2 to 1024
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeTargetOptions queueSize(int entries) {
+        queueSize = checked("queueSize", entries, 2, 1024);
+        return this;
+    }
+
+    /**
+     * Sets how many I/O queues a controller may have.
+     *
+     * @param count 1 to 1024
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeTargetOptions ioQueues(int count) {
+        ioQueues = checked("ioQueues", count, 1, 1024);
+        return this;
+    }
+
+    /**
+     * Sets how many queues there may be in all. Each has a thread, and memory for its commands.
+     *
+     * @param count 1 to 65535
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeTargetOptions maxQueues(int count) {
+        maxQueues = checked("maxQueues", count, 1, 65535);
+        return this;
+    }
+
+    /**
+     * Sets how many controllers there may be, which is how many hosts may be connected.
+     *
+     * @param count 1 to 65519
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeTargetOptions maxControllers(int count) {
+        maxControllers = checked("maxControllers", count, 1, 65519);
+        return this;
+    }
+
+    /**
+     * Sets how much data of a write may come in the capsule of its command.
+     *
+     * @param bytes 0 to 65536, a multiple of 16
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range, or not such a multiple
+     */
+    public NvmeTargetOptions inCapsuleData(int bytes) {
+        if (checked("inCapsuleData", bytes, 0, 65536) % 16 != 0) {
+            throw new IllegalArgumentException("inCapsuleData must be a multiple of 16: " + bytes);
+        }
+        inCapsuleData = bytes;
+        return this;
+    }
+
+    /**
+     * Sets how much one command may transfer. Each queue has four buffers of this size.
+     *
+     * @param bytes a power of two from 65536 to 8388608
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range, or no power of two
+     */
+    public NvmeTargetOptions maxTransfer(int bytes) {
+        maxTransfer = powerOfTwo("maxTransfer", bytes, 65536, 1 << 23);
+        return this;
+    }
+
+    NvmeTargetOptions copy() {
+        NvmeTargetOptions copy = new NvmeTargetOptions(subsystem);
+        copy.namespaces.putAll(namespaces);
+        copy.serial = serial;
+        copy.queueSize = queueSize;
+        copy.ioQueues = ioQueues;
+        copy.maxQueues = maxQueues;
+        copy.maxControllers = maxControllers;
+        copy.inCapsuleData = inCapsuleData;
+        copy.maxTransfer = maxTransfer;
+        return copy;
+    }
+
+    String subsystem() {
+        return subsystem;
+    }
+
+    SortedMap<Integer, Served> namespaces() {
+        return namespaces;
+    }
+
+    String serial() {
+        return serial;
+    }
+
+    int queueSize() {
+        return queueSize;
+    }
+
+    int ioQueues() {
+        return ioQueues;
+    }
+
+    int maxQueues() {
+        return maxQueues;
+    }
+
+    int maxControllers() {
+        return maxControllers;
+    }
+
+    int inCapsuleData() {
+        return inCapsuleData;
+    }
+
+    int maxTransfer() {
+        return maxTransfer;
+    }
+}

@@ -1,0 +1,821 @@
+package org.rdmapanama.nvme;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsException;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.nvme.wire.Command;
+import org.rdmapanama.nvme.wire.ConnectData;
+import org.rdmapanama.nvme.wire.DiscoveryLog;
+import org.rdmapanama.nvme.wire.Fields;
+import org.rdmapanama.nvme.wire.Opcode;
+import org.rdmapanama.nvme.wire.Response;
+
+/**
+ * The target's end of one queue: receives for command capsules, and a thread that executes them.
+ *
+ * <p>The life of a command: its capsule arrives in a slot. If the host has to send data that is not in the capsule, an RDMA
+ * READ fetches it, into the namespace itself or into a buffer. Then the command is executed. Data for the host goes by RDMA
+ * WRITE, and the response follows it on the same queue pair, which keeps the order. Before the response is sent, the receive of
+ * the slot is posted again, because the host may then send the next command. The slot is busy until the device has said that
+ * the response was sent; a capsule that comes before waits for that. So each slot has at most two sends under way, and the send
+ * queue never overflows.
+ *
+ * <p>Commands for which there is no buffer wait for one, in the order in which they came.
+ *
+ * <p>Threads: its own, except {@link #start}, {@link #stop}, {@link #join} and {@link #isUnused}.
+ */
+final class TargetQueue {
+    private static final Logger LOG = LogManager.getLogger(TargetQueue.class);
+
+    /** What a completion is of; the lower half of its identifier is the slot. */
+    private static final int RECEIVED = 0;
+
+    private static final int FETCHED = 1;
+    private static final int ANSWERED = 2;
+
+    private static final int BATCH = 32;
+    private static final int BUFFERS = 4;
+
+    /** How long a connection may be without a Connect. */
+    private static final long CONNECT_NANOS = 10_000_000_000L;
+
+    /** The most ranges of a Dataset Management, and the bytes of one. */
+    private static final int MAX_RANGES = 256;
+
+    private static final int RANGE_BYTES = 16;
+
+    private static final int FORCE_UNIT_ACCESS = 1 << 30;
+    private static final int DEALLOCATE = 1 << 2;
+    private static final int DISABLE_FLOW_CONTROL = 1 << 2;
+    private static final int NO_FLOW_CONTROL = 0xffff;
+    private static final int ALL_NAMESPACES = 0xffff_ffff;
+
+    /** The offset of the SQSIZE field, and others, in what tells which parameter of Connect is wrong. */
+    private static final int IN_DATA = 1 << 16;
+
+    private static final int SIZE_FIELD = 44;
+    private static final int QUEUE_FIELD = 42;
+
+    private final NvmeTarget target;
+    private final NvmeTargetOptions options;
+    private final RdmaConnection connection;
+    private final QueuePair queuePair;
+    private final int number;
+    private final int slots;
+    private final long made = System.nanoTime();
+
+    private final int capsuleBytes;
+    private final MemoryRegion capsules;
+    private final MemoryRegion responses;
+    private final MemoryRegion buffers;
+    private final int bufferBytes;
+
+    private final MemorySegment[] entries;
+    private final MemorySegment[] replies;
+    private final MemorySegment[] bufferMemory;
+    private final ByteBuffer[] bufferViews;
+    private final ReceiveWorkRequest[] receives;
+    private final SendWorkRequest[] fetches;
+    private final SendWorkRequest[] pushes;
+    private final SendWorkRequest[] answers;
+    private final WorkCompletions completions;
+
+    /** The bytes of the capsule in each slot. */
+    private final int[] lengths;
+
+    /** Whether the response of a slot is under way, and whether the next capsule has come before it was sent. */
+    private final boolean[] answering;
+
+    private final boolean[] arrived;
+
+    /** The buffer of each slot, or -1. */
+    private final int[] bufferOf;
+
+    private final int[] freeBuffers = new int[BUFFERS];
+    private int freeCount;
+    private final ArrayDeque<Integer> waiting = new ArrayDeque<>();
+
+    /** The namespaces of this device that need no copy. */
+    private final Map<Integer, MemoryRegion> direct = new HashMap<>();
+
+    private final AdminCommands admin;
+
+    /** The requests for events: none is answered as long as nothing happens. */
+    private int eventRequests;
+
+    private TargetController controller;
+
+    /** The number of entries that the host's queue has, and how many were taken, modulo that. */
+    private int size;
+
+    private int head;
+    private boolean flowControl = true;
+    private boolean disconnecting;
+
+    private volatile boolean stopping;
+
+    /** Guarded by this. */
+    private Thread thread;
+
+    private boolean closed;
+
+    /** For comparisons with a file. */
+    private ByteBuffer comparison;
+
+    /** Prepares a connection, before the host can send. */
+    TargetQueue(NvmeTarget target, RdmaConnection connection, int number, int slots) {
+        this.target = target;
+        this.options = target.options();
+        this.connection = connection;
+        this.number = number;
+        this.slots = slots;
+        queuePair = connection.queuePair();
+        admin = new AdminCommands(target, connection.id().localAddress());
+        capsuleBytes = Command.BYTES + Math.max(ConnectData.BYTES, number == 0 ? 0 : options.inCapsuleData());
+        capsules = connection.register(slots * capsuleBytes, AccessFlag.LOCAL_WRITE);
+        responses = connection.register(slots * Response.BYTES);
+        bufferBytes = options.maxTransfer();
+        buffers = connection.register(BUFFERS * bufferBytes, AccessFlag.LOCAL_WRITE);
+        bufferMemory = new MemorySegment[BUFFERS];
+        bufferViews = new ByteBuffer[BUFFERS];
+        for (int i = 0; i < BUFFERS; i++) {
+            bufferMemory[i] = buffers.memory().asSlice((long) i * bufferBytes, bufferBytes);
+            bufferViews[i] = bufferMemory[i].asByteBuffer();
+            freeBuffers[freeCount++] = i;
+        }
+        if (number != 0) {
+            for (NvmeTargetOptions.Served each : options.namespaces().values()) {
+                MemoryRegion region = target.region(connection.protectionDomain(), each);
+                if (region != null) {
+                    direct.put(each.id(), region);
+                }
+            }
+        }
+        entries = new MemorySegment[slots];
+        replies = new MemorySegment[slots];
+        receives = new ReceiveWorkRequest[slots];
+        fetches = new SendWorkRequest[slots];
+        pushes = new SendWorkRequest[slots];
+        answers = new SendWorkRequest[slots];
+        lengths = new int[slots];
+        answering = new boolean[slots];
+        arrived = new boolean[slots];
+        bufferOf = new int[slots];
+        Arrays.fill(bufferOf, -1);
+        completions = new WorkCompletions(connection.sendQueue(), BATCH);
+        for (int i = 0; i < slots; i++) {
+            entries[i] = capsules.memory().asSlice((long) i * capsuleBytes, capsuleBytes);
+            replies[i] = responses.memory().asSlice((long) i * Response.BYTES, Response.BYTES);
+            receives[i] = ReceiveWorkRequest.allocate(queuePair, 1)
+                    .id(id(RECEIVED, i))
+                    .add(capsules, (long) i * capsuleBytes, capsuleBytes);
+            fetches[i] = SendWorkRequest.allocate(queuePair, 1);
+            pushes[i] = SendWorkRequest.allocate(queuePair, 1);
+            answers[i] = SendWorkRequest.allocate(queuePair, 1)
+                    .id(id(ANSWERED, i))
+                    .send()
+                    .signaled(true)
+                    .add(responses, (long) i * Response.BYTES, Response.BYTES);
+            queuePair.postReceive(receives[i]);
+        }
+    }
+
+    private static long id(int kind, int slot) {
+        return (long) kind << 32 | slot;
+    }
+
+    /** The connection is established. */
+    synchronized void start() {
+        if (!stopping && !closed) {
+            thread = Thread.ofPlatform()
+                    .daemon()
+                    .name("nvme-target-queue-" + number)
+                    .start(this::run);
+        }
+    }
+
+    /** Whether the handshake has failed, so that this will never be started. */
+    synchronized boolean isUnused() {
+        return thread == null && !queuePair.isOpen();
+    }
+
+    /** Ends the queue soon. Any thread may call it. */
+    void stop() {
+        stopping = true;
+        synchronized (this) {
+            if (thread == null) {
+                close();
+                return;
+            }
+        }
+        try {
+            connection.completionChannel().wakeup();
+        } catch (IllegalStateException closedMeanwhile) {
+            // The thread has ended.
+        }
+    }
+
+    boolean join() {
+        Thread running;
+        synchronized (this) {
+            running = thread;
+        }
+        return NvmeTarget.join(running);
+    }
+
+    private void run() {
+        try {
+            while (!stopping) {
+                int count = connection.sendQueue().await(completions, Duration.ofMillis(500));
+                for (int i = 0; i < count && !stopping; i++) {
+                    take(i);
+                }
+                if (count == 0) {
+                    checkIdle();
+                }
+            }
+        } catch (InterruptedException e) {
+            // Nobody interrupts it.
+        } catch (RuntimeException | Error e) {
+            if (!stopping) {
+                LOG.warn("{} has failed", this, e);
+            }
+        } finally {
+            close();
+        }
+    }
+
+    private void checkIdle() {
+        if (!connection.isConnected()) {
+            stopping = true;
+        } else if (controller == null && System.nanoTime() - made > CONNECT_NANOS) {
+            end("no Connect has come in time");
+        }
+    }
+
+    private void end(String why) {
+        LOG.debug("{} ends: {}", this, why);
+        stopping = true;
+    }
+
+    /** Ends the connection, which takes the memory of the host out of reach, and leaves the controller. */
+    private void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            stopping = true;
+        }
+        try {
+            connection.close();
+        } catch (VerbsException e) {
+            LOG.warn("{} was not closed completely", this, e);
+        }
+        TargetController left = controller;
+        if (left != null) {
+            if (number == 0) {
+                target.remove(left);
+                left.end();
+            } else {
+                left.remove(number, this);
+            }
+        }
+        target.ended(this);
+    }
+
+    private void take(int index) {
+        if (!completions.succeeded(index)) {
+            end(completions.describe(index));
+            return;
+        }
+        long id = completions.id(index);
+        int slot = (int) id;
+        switch ((int) (id >>> 32)) {
+            case RECEIVED -> {
+                lengths[slot] = completions.byteLength(index);
+                if (answering[slot]) {
+                    arrived[slot] = true;
+                } else {
+                    begin(slot);
+                }
+            }
+            case FETCHED -> execute(slot);
+            default -> answered(slot);
+        }
+    }
+
+    private void answered(int slot) {
+        answering[slot] = false;
+        freeBuffer(slot);
+        if (disconnecting) {
+            end("the host has disconnected");
+            return;
+        }
+        if (arrived[slot]) {
+            arrived[slot] = false;
+            begin(slot);
+        }
+        while (freeCount > 0 && !waiting.isEmpty() && !stopping) {
+            begin(waiting.remove());
+        }
+    }
+
+    private void freeBuffer(int slot) {
+        if (bufferOf[slot] >= 0) {
+            freeBuffers[freeCount++] = bufferOf[slot];
+            bufferOf[slot] = -1;
+        }
+    }
+
+    /** Takes a buffer for a slot, or has the command wait for one. */
+    private boolean takeBuffer(int slot) {
+        if (freeCount == 0) {
+            waiting.add(slot);
+            return false;
+        }
+        bufferOf[slot] = freeBuffers[--freeCount];
+        return true;
+    }
+
+    /** A command has come: finds out which data it needs, and fetches that, or executes it. */
+    private void begin(int slot) {
+        if (lengths[slot] < Command.BYTES) {
+            end("a capsule of " + lengths[slot] + " bytes has come");
+            return;
+        }
+        if (controller != null) {
+            controller.heard();
+        }
+        MemorySegment entry = entries[slot];
+        NvmeStatus problem = problemOf(entry);
+        if (problem != null) {
+            answer(slot, 0, problem);
+            return;
+        }
+        long length = sentLength(entry);
+        if (length > 0) {
+            fetch(slot, length);
+        } else {
+            execute(slot);
+        }
+    }
+
+    /** Checks what holds for all commands. */
+    private NvmeStatus problemOf(MemorySegment entry) {
+        boolean fabrics = Command.opcode(entry) == Opcode.FABRICS;
+        if (controller == null) {
+            return fabrics && Command.fabricsType(entry) == Opcode.CONNECT ? null : NvmeStatus.SEQUENCE_ERROR;
+        }
+        if (fabrics) {
+            return Command.fabricsType(entry) == Opcode.CONNECT ? NvmeStatus.SEQUENCE_ERROR : null;
+        }
+        if (!controller.isReady()) {
+            return NvmeStatus.SEQUENCE_ERROR;
+        }
+        // No fused commands, and SGLs always.
+        return (Command.flags(entry) & 0xc3) == Command.SGL ? null : NvmeStatus.INVALID_FIELD;
+    }
+
+    /** Returns how many bytes the host has to send for a command; 0 if none, or if the command is wrong anyway. */
+    private long sentLength(MemorySegment entry) {
+        int opcode = Command.opcode(entry);
+        if (opcode == Opcode.FABRICS) {
+            return Command.fabricsType(entry) == Opcode.CONNECT ? ConnectData.BYTES : 0;
+        }
+        if (number == 0) {
+            return 0;
+        }
+        return switch (opcode) {
+            case Opcode.WRITE, Opcode.COMPARE -> {
+                NvmeTargetOptions.Served namespace = namespace(entry);
+                yield namespace == null || rangeProblem(namespace, entry, true) != null
+                        ? 0
+                        : (long) Command.blocks(entry) << namespace.blockShift();
+            }
+            case Opcode.DATASET_MANAGEMENT ->
+                // Hosts may send a page for fewer ranges.
+                Math.max(ranges(entry) * RANGE_BYTES, Math.min(MAX_RANGES * RANGE_BYTES, descriptorLength(entry)));
+            default -> 0;
+        };
+    }
+
+    private static int ranges(MemorySegment entry) {
+        return (Command.dword(entry, 10) & 0xff) + 1;
+    }
+
+    private static int descriptorLength(MemorySegment entry) {
+        return Command.descriptorType(entry) == Command.IN_CAPSULE
+                ? (int) Math.min(Command.inCapsuleLength(entry), Integer.MAX_VALUE)
+                : Command.keyedLength(entry);
+    }
+
+    /** Fetches the data of a command, unless it is in the capsule. */
+    private void fetch(int slot, long length) {
+        MemorySegment entry = entries[slot];
+        NvmeStatus problem = descriptorProblem(slot, length);
+        if (problem != null) {
+            answer(slot, 0, problem);
+            return;
+        }
+        if (Command.descriptorType(entry) == Command.IN_CAPSULE) {
+            execute(slot);
+            return;
+        }
+        SendWorkRequest fetch = fetches[slot];
+        fetch.clear()
+                .id(id(FETCHED, slot))
+                .rdmaRead(Command.address(entry), Command.key(entry))
+                .signaled(true);
+        NvmeTargetOptions.Served namespace = number != 0 ? namespace(entry) : null;
+        MemoryRegion region = Command.opcode(entry) == Opcode.WRITE
+                        && namespace != null
+                        && !namespace.backing().isReadOnly()
+                ? direct.get(namespace.id())
+                : null;
+        if (region != null) {
+            fetch.add(region, Command.firstBlock(entry) << namespace.blockShift(), length);
+        } else if (takeBuffer(slot)) {
+            fetch.add(buffers, (long) bufferOf[slot] * bufferBytes, length);
+        } else {
+            return;
+        }
+        queuePair.postSend(fetch);
+    }
+
+    /** Checks the descriptor of a command with data of a known length (RDMA Transport 1.0, 3.2.1). */
+    private NvmeStatus descriptorProblem(int slot, long length) {
+        MemorySegment entry = entries[slot];
+        switch (Command.descriptorType(entry)) {
+            case Command.KEYED, Command.KEYED_INVALIDATE -> {
+                return Command.keyedLength(entry) == length ? null : NvmeStatus.INVALID_DATA_LENGTH;
+            }
+            case Command.IN_CAPSULE -> {
+                if (!Command.sendsData(entry)) {
+                    return NvmeStatus.INVALID_FIELD;
+                }
+                if (Command.inCapsuleLength(entry) != length) {
+                    return NvmeStatus.INVALID_DATA_LENGTH;
+                }
+                long room = lengths[slot] - Command.BYTES - length;
+                long offset = Command.address(entry);
+                return offset < 0 || offset > room ? NvmeStatus.INVALID_CAPSULE_OFFSET : null;
+            }
+            default -> {
+                return NvmeStatus.INVALID_DESCRIPTOR_TYPE;
+            }
+        }
+    }
+
+    /** The data that the host has sent: in the capsule, or in the buffer of the slot. */
+    private MemorySegment sent(int slot, long length) {
+        MemorySegment entry = entries[slot];
+        return Command.descriptorType(entry) == Command.IN_CAPSULE
+                ? entry.asSlice(Command.BYTES + Command.address(entry), length)
+                : bufferMemory[bufferOf[slot]].asSlice(0, length);
+    }
+
+    /** Executes a command whose data is there. */
+    private void execute(int slot) {
+        MemorySegment entry = entries[slot];
+        if (Command.opcode(entry) == Opcode.FABRICS) {
+            executeFabrics(slot, entry);
+        } else if (number == 0) {
+            executeAdmin(slot, entry);
+        } else {
+            try {
+                executeIo(slot, entry);
+            } catch (IOException e) {
+                LOG.warn("{}: {}", this, e.toString());
+                boolean reads = Command.opcode(entry) == Opcode.READ || Command.opcode(entry) == Opcode.COMPARE;
+                answer(slot, 0, reads ? NvmeStatus.READ_ERROR : NvmeStatus.WRITE_FAULT);
+            }
+        }
+    }
+
+    private void executeFabrics(int slot, MemorySegment entry) {
+        switch (Command.fabricsType(entry)) {
+            case Opcode.CONNECT -> connect(slot, entry);
+            case Opcode.DISCONNECT -> {
+                if (number == 0) {
+                    answer(slot, 0, NvmeStatus.INVALID_OPCODE);
+                } else {
+                    disconnecting = true;
+                    answer(slot, 0, NvmeStatus.SUCCESS);
+                }
+            }
+            default -> {
+                if (number == 0) {
+                    NvmeStatus status = admin.fabrics(controller, entry);
+                    answer(slot, admin.result(), status);
+                } else {
+                    answer(slot, 0, NvmeStatus.INVALID_OPCODE);
+                }
+            }
+        }
+    }
+
+    /** Fabrics 1.1, 3.3. */
+    private void connect(int slot, MemorySegment entry) {
+        MemorySegment data = sent(slot, ConnectData.BYTES);
+        int wanted = Command.connectSize(entry) + 1;
+        if (Command.connectFormat(entry) != 0) {
+            answer(slot, 0, NvmeStatus.CONNECT_INVALID_FORMAT);
+            return;
+        }
+        if (Command.connectQueue(entry) != number) {
+            answer(slot, QUEUE_FIELD, NvmeStatus.CONNECT_INVALID_PARAMETERS);
+            return;
+        }
+        if (wanted < 2 || wanted > slots) {
+            answer(slot, SIZE_FIELD, NvmeStatus.CONNECT_INVALID_PARAMETERS);
+            return;
+        }
+        String subsystem = ConnectData.subsystemName(data);
+        boolean discovery = subsystem.equals(DiscoveryLog.NAME);
+        if (!discovery && !subsystem.equals(options.subsystem())) {
+            answer(slot, IN_DATA | 256, NvmeStatus.CONNECT_INVALID_PARAMETERS);
+            return;
+        }
+        String host = ConnectData.hostName(data);
+        byte[] hostId = ConnectData.hostId(data);
+        TargetController found;
+        if (number == 0) {
+            if (ConnectData.controller(data) != ConnectData.ANY_CONTROLLER) {
+                answer(slot, IN_DATA | 16, NvmeStatus.CONNECT_INVALID_PARAMETERS);
+                return;
+            }
+            found = target.createController(this, discovery, host, hostId, Command.connectKeepAlive(entry));
+            if (found == null) {
+                answer(slot, 0, NvmeStatus.CONNECT_BUSY);
+                return;
+            }
+        } else {
+            found = target.controller(ConnectData.controller(data));
+            // A controller is reached by the host that has made it, and by no other.
+            if (found == null || found.isDiscovery() != discovery || !found.isOf(host, hostId)) {
+                answer(slot, IN_DATA | 16, NvmeStatus.CONNECT_INVALID_PARAMETERS);
+                return;
+            }
+            if (!found.isReady()) {
+                answer(slot, 0, NvmeStatus.SEQUENCE_ERROR);
+                return;
+            }
+            if (number > found.ioQueues() || !found.add(number, this)) {
+                answer(slot, QUEUE_FIELD, NvmeStatus.CONNECT_BUSY);
+                return;
+            }
+        }
+        size = wanted;
+        flowControl = (Command.connectAttributes(entry) & DISABLE_FLOW_CONTROL) == 0;
+        controller = found;
+        answer(slot, found.id(), NvmeStatus.SUCCESS);
+    }
+
+    private void executeAdmin(int slot, MemorySegment entry) {
+        int opcode = Command.opcode(entry);
+        if (opcode == Opcode.ASYNC_EVENT_REQUEST) {
+            if (eventRequests > IdentifyPages.EVENT_REQUESTS) {
+                answer(slot, 0, NvmeStatus.TOO_MANY_EVENT_REQUESTS);
+            } else {
+                // It waits for an event, and keeps its slot.
+                eventRequests++;
+            }
+            return;
+        }
+        long length = AdminCommands.returned(entry);
+        if (length == 0) {
+            NvmeStatus status = admin.execute(controller, entry, null);
+            answer(slot, admin.result(), status);
+            return;
+        }
+        NvmeStatus problem = length > bufferBytes ? NvmeStatus.INVALID_FIELD : descriptorProblem(slot, length);
+        if (problem != null) {
+            answer(slot, 0, problem);
+            return;
+        }
+        if (!takeBuffer(slot)) {
+            return;
+        }
+        MemorySegment data = bufferMemory[bufferOf[slot]].asSlice(0, length).fill((byte) 0);
+        NvmeStatus status = admin.execute(controller, entry, data);
+        if (status.isSuccess()) {
+            push(slot, buffers, (long) bufferOf[slot] * bufferBytes, length);
+        } else {
+            answer(slot, 0, status);
+        }
+    }
+
+    private NvmeTargetOptions.Served namespace(MemorySegment entry) {
+        return options.namespaces().get(Command.namespace(entry));
+    }
+
+    /** Checks the blocks of a command. */
+    private NvmeStatus rangeProblem(NvmeTargetOptions.Served namespace, MemorySegment entry, boolean transfers) {
+        long first = Command.firstBlock(entry);
+        int count = Command.blocks(entry);
+        if (first < 0 || first > namespace.blocks() - count) {
+            return NvmeStatus.LBA_OUT_OF_RANGE;
+        }
+        return transfers && (long) count << namespace.blockShift() > bufferBytes ? NvmeStatus.INVALID_FIELD : null;
+    }
+
+    private void executeIo(int slot, MemorySegment entry) throws IOException {
+        int opcode = Command.opcode(entry);
+        NvmeTargetOptions.Served namespace = namespace(entry);
+        if (opcode == Opcode.FLUSH && Command.namespace(entry) == ALL_NAMESPACES) {
+            for (NvmeTargetOptions.Served each : options.namespaces().values()) {
+                each.backing().flush();
+            }
+            answer(slot, 0, NvmeStatus.SUCCESS);
+            return;
+        }
+        NvmeStatus problem = ioProblem(opcode, namespace, entry);
+        if (problem != null) {
+            answer(slot, 0, problem);
+            return;
+        }
+        NvmeBacking backing = namespace.backing();
+        long start = Command.firstBlock(entry) << namespace.blockShift();
+        long length = (long) Command.blocks(entry) << namespace.blockShift();
+        switch (opcode) {
+            case Opcode.READ -> read(slot, namespace, start, length);
+            case Opcode.WRITE -> {
+                if (Command.descriptorType(entry) == Command.IN_CAPSULE || bufferOf[slot] >= 0) {
+                    backing.write(start, view(slot, length));
+                }
+                // Otherwise the data has gone to its place already.
+                if ((Command.dword(entry, 12) & FORCE_UNIT_ACCESS) != 0) {
+                    backing.flush();
+                }
+                answer(slot, 0, NvmeStatus.SUCCESS);
+            }
+            case Opcode.COMPARE -> {
+                boolean same = isSame(backing, start, sent(slot, length));
+                answer(slot, 0, same ? NvmeStatus.SUCCESS : NvmeStatus.COMPARE_FAILURE);
+            }
+            case Opcode.WRITE_ZEROES -> {
+                backing.zero(start, length);
+                answer(slot, 0, NvmeStatus.SUCCESS);
+            }
+            case Opcode.FLUSH -> {
+                backing.flush();
+                answer(slot, 0, NvmeStatus.SUCCESS);
+            }
+            default -> answer(slot, 0, manage(slot, namespace, entry));
+        }
+    }
+
+    private NvmeStatus ioProblem(int opcode, NvmeTargetOptions.Served namespace, MemorySegment entry) {
+        switch (opcode) {
+            case Opcode.READ,
+                    Opcode.WRITE,
+                    Opcode.COMPARE,
+                    Opcode.WRITE_ZEROES,
+                    Opcode.FLUSH,
+                    Opcode.DATASET_MANAGEMENT -> {
+                if (namespace == null) {
+                    return NvmeStatus.INVALID_NAMESPACE;
+                }
+            }
+            default -> {
+                return NvmeStatus.INVALID_OPCODE;
+            }
+        }
+        boolean changes =
+                opcode == Opcode.WRITE || opcode == Opcode.WRITE_ZEROES || opcode == Opcode.DATASET_MANAGEMENT;
+        if (changes && namespace.backing().isReadOnly()) {
+            return NvmeStatus.WRITE_PROTECTED;
+        }
+        return opcode == Opcode.FLUSH || opcode == Opcode.DATASET_MANAGEMENT
+                ? null
+                : rangeProblem(namespace, entry, opcode != Opcode.WRITE_ZEROES);
+    }
+
+    private void read(int slot, NvmeTargetOptions.Served namespace, long start, long length) throws IOException {
+        NvmeStatus problem = descriptorProblem(slot, length);
+        if (problem != null) {
+            answer(slot, 0, problem);
+            return;
+        }
+        MemoryRegion region = direct.get(namespace.id());
+        if (region != null) {
+            push(slot, region, start, length);
+        } else if (takeBuffer(slot)) {
+            namespace.backing().read(start, bufferView(slot, length));
+            push(slot, buffers, (long) bufferOf[slot] * bufferBytes, length);
+        }
+    }
+
+    /** The buffer of a slot, for files. */
+    private ByteBuffer bufferView(int slot, long length) {
+        return bufferViews[bufferOf[slot]].clear().limit((int) length);
+    }
+
+    private ByteBuffer view(int slot, long length) {
+        return bufferOf[slot] >= 0
+                ? bufferView(slot, length)
+                : sent(slot, length).asByteBuffer();
+    }
+
+    private boolean isSame(NvmeBacking backing, long start, MemorySegment data) throws IOException {
+        if (comparison == null) {
+            comparison = ByteBuffer.allocateDirect(64 * 1024);
+        }
+        for (long done = 0; done < data.byteSize(); done += comparison.capacity()) {
+            comparison.clear().limit((int) Math.min(comparison.capacity(), data.byteSize() - done));
+            backing.read(start + done, comparison);
+            comparison.rewind();
+            MemorySegment there = MemorySegment.ofBuffer(comparison);
+            if (there.mismatch(data.asSlice(done, there.byteSize())) >= 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Dataset Management (NVM Command Set 1.0, 3.2.3): all ranges are checked before the first one is deallocated. */
+    private NvmeStatus manage(int slot, NvmeTargetOptions.Served namespace, MemorySegment entry) {
+        int count = ranges(entry);
+        MemorySegment data = sent(slot, (long) count * RANGE_BYTES);
+        for (int i = 0; i < count; i++) {
+            long first = Fields.get64(data, (long) i * RANGE_BYTES + 8);
+            long blocks = Integer.toUnsignedLong(Fields.get32(data, (long) i * RANGE_BYTES + 4));
+            if (first < 0 || blocks > namespace.blocks() || first > namespace.blocks() - blocks) {
+                return NvmeStatus.LBA_OUT_OF_RANGE;
+            }
+        }
+        if ((Command.dword(entry, 11) & DEALLOCATE) != 0) {
+            for (int i = 0; i < count; i++) {
+                long first = Fields.get64(data, (long) i * RANGE_BYTES + 8);
+                long blocks = Integer.toUnsignedLong(Fields.get32(data, (long) i * RANGE_BYTES + 4));
+                namespace.backing().discard(first << namespace.blockShift(), blocks << namespace.blockShift());
+            }
+        }
+        return NvmeStatus.SUCCESS;
+    }
+
+    /** Sends data to the host, and then the response. */
+    private void push(int slot, MemoryRegion from, long offset, long length) {
+        MemorySegment entry = entries[slot];
+        SendWorkRequest push = pushes[slot];
+        push.clear()
+                .rdmaWrite(Command.address(entry), Command.key(entry))
+                .signaled(false)
+                .add(from, offset, length)
+                .next(answers[slot]);
+        prepareAnswer(slot, 0, NvmeStatus.SUCCESS);
+        queuePair.postSend(push);
+    }
+
+    private void answer(int slot, long result, NvmeStatus status) {
+        prepareAnswer(slot, result, status);
+        queuePair.postSend(answers[slot]);
+    }
+
+    private void prepareAnswer(int slot, long result, NvmeStatus status) {
+        MemorySegment entry = entries[slot];
+        if (size > 0) {
+            head = (head + 1) % size;
+        }
+        SendWorkRequest answer = answers[slot];
+        if (Command.descriptorType(entry) == Command.KEYED_INVALIDATE && status.isSuccess() && hasData(entry)) {
+            answer.sendWithInvalidate(Command.key(entry));
+        } else {
+            answer.send();
+        }
+        Response.write(
+                replies[slot], result, flowControl ? head : NO_FLOW_CONTROL, number, Command.id(entry), status.field());
+        answering[slot] = true;
+        // From here on the next capsule may come into the slot.
+        queuePair.postReceive(receives[slot]);
+    }
+
+    /** Whether the data pointer of a command that has succeeded was used. */
+    private boolean hasData(MemorySegment entry) {
+        return sentLength(entry) > 0
+                || (number == 0 ? AdminCommands.returned(entry) > 0 : Command.opcode(entry) == Opcode.READ);
+    }
+
+    /** The number and the controller. */
+    @Override
+    public String toString() {
+        TargetController of = controller;
+        return "queue " + number + " of " + (of == null ? "no controller" : of) + " from " + connection.remoteAddress();
+    }
+}
