@@ -73,6 +73,7 @@ final class IdentifyPages {
             int capsule = (Command.BYTES + options.inCapsuleData()) / ControllerData.CAPSULE_UNIT;
             Fields.set32(data, ControllerData.IOCCSZ, capsule);
             Fields.set32(data, ControllerData.IORCSZ, Response.BYTES / ControllerData.CAPSULE_UNIT);
+            Fields.set16(data, ControllerData.OFCS, ControllerData.HAS_DISCONNECT);
             // 25 watts in the only power state, for hosts that look.
             Fields.set16(data, ControllerData.POWER_STATE_0, 2500);
         }

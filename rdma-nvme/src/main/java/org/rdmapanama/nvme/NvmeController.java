@@ -90,6 +90,9 @@ public final class NvmeController implements AutoCloseable {
 
     private static final long EVENT = 1;
 
+    /** The status of the connection manager when the target's program, and not its kernel, rejects. */
+    private static final int REJECTED_BY_PROGRAM = 28;
+
     /** How often the thread looks whether all is well. */
     private static final long TICK_MILLIS = 50;
 
@@ -119,6 +122,7 @@ public final class NvmeController implements AutoCloseable {
     private int maxTransfer;
     private int inCapsule;
     private int optionalCommands;
+    private boolean hasDisconnect;
     private int grantedQueues;
     private String model = "";
     private String serial = "";
@@ -217,7 +221,9 @@ public final class NvmeController implements AutoCloseable {
             if (number == 0) {
                 arena.close();
             }
-            if (e instanceof RejectedException rejected && rejected.privateData().length > 0) {
+            if (e instanceof RejectedException rejected
+                    && rejected.status() == REJECTED_BY_PROGRAM
+                    && rejected.privateData().length >= PrivateData.REJECTION_BYTES) {
                 throw new NvmeException(
                         "connecting queue " + number,
                         NvmeStatus.HOST_PATH_ERROR,
@@ -390,6 +396,7 @@ public final class NvmeController implements AutoCloseable {
             serial = ControllerData.serial(data);
             firmware = ControllerData.firmware(data);
             maxTransfer = ControllerData.maxTransfer(data, Property.minPage(capabilities));
+            hasDisconnect = (Fields.get16(data, ControllerData.OFCS) & ControllerData.HAS_DISCONNECT) != 0;
             optionalCommands = Fields.get16(data, ControllerData.ONCS);
             int sgls = Fields.get32(data, ControllerData.SGLS);
             if ((sgls & ControllerData.HAS_KEYED_SGLS) == 0) {
@@ -619,16 +626,41 @@ public final class NvmeController implements AutoCloseable {
         }
     }
 
+    /** Fabrics 1.1, 3.6. A queue with commands under way is closed without it, which ends them. */
+    private void disconnect(HostQueue queue) {
+        queue.lock.lock();
+        try {
+            if (!queue.isLost() && queue.underWay() == 0) {
+                int slot = queue.take();
+                if (slot >= 0) {
+                    MemorySegment entry = queue.command(slot);
+                    Command.beginFabrics(entry, Opcode.DISCONNECT, slot);
+                    queue.submit(slot, USUAL);
+                    finish(queue, slot, "Disconnect of queue " + queue.number());
+                }
+            }
+        } catch (NvmeException e) {
+            LOG.debug("{}: {}", this, e.getMessage());
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
     private void freeNumber(int number) {
         synchronized (numbers) {
             numbers.remove((Integer) number);
         }
     }
 
-    /** Closes an I/O queue. */
+    /** Closes an I/O queue. The controller may have its number again when it has answered a Disconnect. */
     void forget(HostQueue queue) {
-        all.remove(queue);
+        if (!all.remove(queue)) {
+            return;
+        }
         try {
+            if (hasDisconnect) {
+                disconnect(queue);
+            }
             queue.close();
         } finally {
             freeNumber(queue.number());

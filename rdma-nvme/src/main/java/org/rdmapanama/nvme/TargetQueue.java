@@ -516,6 +516,8 @@ final class TargetQueue {
                     answer(slot, 0, NvmeStatus.INVALID_OPCODE);
                 } else {
                     disconnecting = true;
+                    // The host may connect a queue with this number as soon as it has the answer.
+                    controller.remove(number, this);
                     answer(slot, 0, NvmeStatus.SUCCESS);
                 }
             }

@@ -37,6 +37,7 @@ public final class ControllerData {
     public static final int IORCSZ = 1796;
     public static final int ICDOFF = 1800;
     public static final int MSDBD = 1803;
+    public static final int OFCS = 1804;
     public static final int POWER_STATE_0 = 2048;
 
     /** ONCS: which optional commands there are. */
@@ -50,6 +51,9 @@ public final class ControllerData {
 
     public static final int HAS_KEYED_SGLS = 1 << 2;
     public static final int HAS_CAPSULE_OFFSETS = 1 << 20;
+
+    /** OFCS: the Disconnect command. */
+    public static final int HAS_DISCONNECT = 1;
 
     /** The unit of IOCCSZ and IORCSZ in bytes. */
     public static final int CAPSULE_UNIT = 16;
