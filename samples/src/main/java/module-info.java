@@ -10,12 +10,15 @@ module org.rdmapanama.samples {
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
     requires org.rdmapanama.efa;
+    requires org.rdmapanama.nvme;
     requires org.rdmapanama.soft;
 
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to
             info.picocli;
     opens org.rdmapanama.samples.learn to
+            info.picocli;
+    opens org.rdmapanama.samples.nvme to
             info.picocli;
     opens org.rdmapanama.samples.perf to
             info.picocli;

@@ -155,6 +155,10 @@ final class AdminCommands {
                 IdentifyPages.activeNamespaces(data, options, id);
                 return NvmeStatus.SUCCESS;
             }
+            case 5, 6 -> {
+                // What the NVM command set adds, of a namespace or a controller: zeros, which are no limits.
+                return Command.dword(entry, 11) >>> 24 == 0 ? NvmeStatus.SUCCESS : NvmeStatus.INVALID_FIELD;
+            }
             default -> {
                 return NvmeStatus.INVALID_FIELD;
             }

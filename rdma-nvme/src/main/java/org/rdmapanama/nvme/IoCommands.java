@@ -58,8 +58,6 @@ final class IoCommands {
         if (blocks > 0) {
             Command.blocks(entry, first, blocks);
         }
-        // Of no data: the controller looks at the type of the descriptor all the same.
-        Command.keyed(entry, 0, 0, 0, Command.KEYED);
         queue.submit(slot, cookie);
         return slot;
     }

@@ -177,8 +177,9 @@ public final class NvmeController implements AutoCloseable {
 
     private void start() throws InterruptedException {
         isDiscovery = options.subsystem().equals(DiscoveryLog.NAME);
-        long keepAlive = options.keepAlive().toMillis();
-        long connected = fabricsConnect(admin, ADMIN_ENTRIES, (int) keepAlive);
+        // Not for discovery, which is over soon: older targets refuse it there.
+        int keepAlive = isDiscovery ? 0 : (int) options.keepAlive().toMillis();
+        long connected = fabricsConnect(admin, ADMIN_ENTRIES, keepAlive);
         controllerId = (int) connected & 0xffff;
         if ((connected >>> 17 & 3) != 0) {
             throw new IllegalStateException(
@@ -313,7 +314,9 @@ public final class NvmeController implements AutoCloseable {
         int slot = takeAdmin();
         MemorySegment entry = admin.command(slot);
         Command.begin(entry, opcode, slot, namespace);
-        Command.keyed(entry, dataLength == 0 ? 0 : adminData.address(), dataLength, adminData.rkey(), Command.KEYED);
+        if (dataLength > 0) {
+            Command.keyed(entry, adminData.address(), dataLength, adminData.rkey(), Command.KEYED);
+        }
         fields.accept(entry);
         admin.submit(slot, USUAL);
         return finish(admin, slot, name);
@@ -469,7 +472,6 @@ public final class NvmeController implements AutoCloseable {
         int slot = takeAdmin();
         MemorySegment entry = admin.command(slot);
         Command.begin(entry, Opcode.ASYNC_EVENT_REQUEST, slot, 0);
-        Command.keyed(entry, 0, 0, 0, Command.KEYED);
         admin.submit(slot, EVENT);
         admin.waitForEver(slot);
     }
@@ -535,7 +537,7 @@ public final class NvmeController implements AutoCloseable {
 
     /** The thread that keeps the association alive, and notices when it ends. */
     private void keep() {
-        long period = options.keepAlive().toNanos() / 2;
+        long period = isDiscovery ? 0 : options.keepAlive().toNanos() / 2;
         long last = System.nanoTime();
         try {
             while (!closed) {

@@ -6,6 +6,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.util.List;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.nvme.NvmeException;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IParameterExceptionHandler;
@@ -76,6 +77,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
         return switch (failure) {
             case Failure known -> known.getMessage();
             case VerbsException verb -> verb.getMessage();
+            case NvmeException nvme -> nvme.getMessage();
             case IllegalArgumentException argument -> argument.getMessage();
             case IOException io -> "I/O error: " + text(io);
             default -> "unexpected: " + text(failure) + "; --stacktrace shows the stack trace";

@@ -8,7 +8,7 @@ import java.util.Locale;
  * Shows the progress of a transfer: a line that is redrawn on a terminal, and otherwise a new line now and then, so
  * that logs stay readable.
  */
-final class ProgressBar {
+public final class ProgressBar {
     private static final int WIDTH = 30;
     private static final long REDRAW_NANOS = 100_000_000L;
     private static final long LINE_NANOS = 5_000_000_000L;
@@ -21,7 +21,16 @@ final class ProgressBar {
     private long lastShown;
     private int lastLength;
 
-    ProgressBar(PrintWriter out, String title, long total, boolean terminal, long startNanos) {
+    /**
+     * Starts the bar.
+     *
+     * @param out where it is printed
+     * @param title what moves, in a word
+     * @param total the number of bytes that move
+     * @param terminal whether the output is a terminal
+     * @param startNanos the time of the start, by {@link System#nanoTime}
+     */
+    public ProgressBar(PrintWriter out, String title, long total, boolean terminal, long startNanos) {
         this.out = out;
         this.title = title;
         this.total = total;
@@ -30,14 +39,21 @@ final class ProgressBar {
         lastShown = startNanos;
     }
 
-    /** Whether the output is a terminal, where a line can be redrawn. */
-    static boolean onTerminal() {
+    /**
+     * {@return whether the output is a terminal, where a line can be redrawn}
+     */
+    public static boolean onTerminal() {
         Console console = System.console();
         return console != null && console.isTerminal() && !"dumb".equals(System.getenv("TERM"));
     }
 
-    /** Reports the number of bytes moved so far. Cheap and free of garbage while no update is due. */
-    void show(long done, long nowNanos) {
+    /**
+     * Reports the number of bytes moved so far. Cheap and free of garbage while no update is due.
+     *
+     * @param done the number of bytes
+     * @param nowNanos the time, by {@link System#nanoTime}
+     */
+    public void show(long done, long nowNanos) {
         if (nowNanos - lastShown < (terminal ? REDRAW_NANOS : LINE_NANOS)) {
             return;
         }
@@ -45,8 +61,12 @@ final class ProgressBar {
         print(line(done, nowNanos));
     }
 
-    /** Shows a full bar, and leaves the line in place. */
-    void finish(long nowNanos) {
+    /**
+     * Shows a full bar, and leaves the line in place.
+     *
+     * @param nowNanos the time, by {@link System#nanoTime}
+     */
+    public void finish(long nowNanos) {
         print(line(total, nowNanos));
         if (terminal) {
             out.println();
@@ -55,7 +75,7 @@ final class ProgressBar {
     }
 
     /** Ends the line if the transfer ends early, to make way for messages. */
-    void abort() {
+    public void abort() {
         if (terminal && lastLength > 0) {
             out.println();
             out.flush();

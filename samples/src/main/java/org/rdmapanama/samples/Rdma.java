@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
+import org.rdmapanama.samples.nvme.NvmeCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
 import org.rdmapanama.samples.selftest.SelftestCommand;
 import org.rdmapanama.samples.stream.StreamCommand;
@@ -47,6 +48,7 @@ public final class Rdma implements Runnable {
             TransferCommand.class,
             RsocketCopyCommand.class,
             StreamCommand.class,
+            NvmeCommand.class,
             SelftestCommand.class,
             HelloCommand.class,
             LearnCommand.class);

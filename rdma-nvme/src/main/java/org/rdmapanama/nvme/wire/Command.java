@@ -25,7 +25,10 @@ public final class Command {
 
     private Command() {}
 
-    /** Clears the entry and sets its first fields. */
+    /**
+     * Clears the entry and sets its first fields. The descriptor is a keyed one of no bytes, which a command without data has,
+     * too: targets look at its type.
+     */
     public static void begin(MemorySegment entry, int opcode, int id, int namespace) {
         for (int offset = 0; offset < BYTES; offset += Long.BYTES) {
             Fields.set64(entry, offset, 0);
@@ -34,6 +37,7 @@ public final class Command {
         Fields.set8(entry, 1, SGL);
         Fields.set16(entry, 2, id);
         Fields.set32(entry, 4, namespace);
+        Fields.set8(entry, 39, KEYED);
     }
 
     /** A command of Fabrics, which has a type in the place of the namespace (Fabrics 1.1, figure 10). */

@@ -1,0 +1,131 @@
+package org.rdmapanama.samples.nvme;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import org.rdmapanama.nvme.DiscoveryEntry;
+import org.rdmapanama.nvme.NvmeController;
+import org.rdmapanama.nvme.NvmeDiscovery;
+import org.rdmapanama.nvme.NvmeNamespace;
+import org.rdmapanama.nvme.NvmeOptions;
+import org.rdmapanama.samples.Failure;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The options of commands that connect to a target. */
+final class NvmeHost {
+    private static final int MAX_PORT = 65535;
+    private static final int MAX_SECONDS = 1_000_000;
+
+    @Parameters(index = "0", paramLabel = "HOST", description = "Address or name of the target.")
+    private String host;
+
+    @Option(
+            names = {"-p", "--port"},
+            paramLabel = "PORT",
+            defaultValue = "4420",
+            description = "Port of the target (${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = {"-n", "--subsystem"},
+            paramLabel = "NQN",
+            description = "Name of the subsystem; by default the only one that the target has.")
+    private String subsystem;
+
+    @Option(
+            names = "--host-name",
+            paramLabel = "NQN",
+            description = "Name of this host, by which a target decides whether it may connect; random by default.")
+    private String hostName;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "30",
+            description = "Give up when the target does not answer this long (${DEFAULT-VALUE}).")
+    private int timeoutSeconds;
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec spec;
+
+    ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+
+    private InetSocketAddress address() {
+        if (port < 1 || port > MAX_PORT) {
+            throw wrong("--port must be between 1 and " + MAX_PORT + ", not " + port);
+        }
+        try {
+            return new InetSocketAddress(InetAddress.getByName(host), port);
+        } catch (UnknownHostException e) {
+            throw new Failure("cannot resolve '" + host + "': check the name, or give the address", e);
+        }
+    }
+
+    private NvmeOptions options() {
+        if (timeoutSeconds < 1 || timeoutSeconds > MAX_SECONDS) {
+            throw wrong("--timeout must be between 1 and " + MAX_SECONDS + ", not " + timeoutSeconds);
+        }
+        Duration timeout =
+                Duration.ofSeconds(Math.min(timeoutSeconds, Duration.ofDays(1).toSeconds()));
+        NvmeOptions options = new NvmeOptions().connectTimeout(timeout).commandTimeout(timeout);
+        return hostName == null ? options : options.host(hostName);
+    }
+
+    /** Checks the options, so that wrong ones are reported before anything is opened. */
+    void check() {
+        options();
+        address();
+    }
+
+    List<DiscoveryEntry> discover() throws InterruptedException {
+        return NvmeDiscovery.discover(address(), options());
+    }
+
+    NvmeController connect() throws InterruptedException {
+        InetSocketAddress address = address();
+        NvmeOptions options = options();
+        return NvmeController.connect(address, options.subsystem(subsystem == null ? onlySubsystem() : subsystem));
+    }
+
+    private String onlySubsystem() throws InterruptedException {
+        List<String> names = discover().stream()
+                .filter(entry -> entry.isNvm() && entry.isRdma())
+                .map(DiscoveryEntry::subsystem)
+                .distinct()
+                .toList();
+        if (names.size() != 1) {
+            throw new Failure(
+                    names.isEmpty()
+                            ? "the target has no subsystem for this host"
+                            : "the target has several subsystems: name one of " + String.join(", ", names)
+                                    + " with --subsystem");
+        }
+        return names.getFirst();
+    }
+
+    /** Returns the namespace with an id, or the only one if the id is 0. */
+    static NvmeNamespace namespace(NvmeController controller, int id) {
+        List<NvmeNamespace> all = controller.namespaces();
+        List<NvmeNamespace> found =
+                all.stream().filter(each -> id == 0 || each.id() == id).toList();
+        if (found.size() != 1) {
+            List<String> ids = all.stream()
+                    .map(each -> Integer.toUnsignedString(each.id()))
+                    .toList();
+            throw new Failure(
+                    all.isEmpty()
+                            ? "the subsystem has no namespace that can be used"
+                            : "the subsystem has the namespaces " + String.join(", ", ids)
+                                    + ": choose one with --namespace");
+        }
+        return found.getFirst();
+    }
+}

@@ -1,0 +1,86 @@
+package org.rdmapanama.samples.nvme;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.samples.Run;
+import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
+
+/** The commands of {@code rdma nvme} with each other. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class NvmeCommandLabTest {
+    private static final int SIZE = 3 << 20;
+
+    @TempDir
+    private Path folder;
+
+    private static void succeed(Run run) throws InterruptedException {
+        assertEquals(0, run.join(), run::toString);
+    }
+
+    @Test
+    void shouldServeDiscoverWriteAndRead() throws Exception {
+        Path disk = Files.write(folder.resolve("disk.img"), new byte[SIZE]);
+        Path data = Files.write(folder.resolve("data"), FillPattern.bytes(SIZE, 6));
+        Path copy = folder.resolve("copy");
+        String port = Lab.portText();
+        String host = Lab.SECOND_HOST;
+        Run server = Run.start("nvme", "serve", host, "-p", port, "--file", disk.toString(), "--memory", "1MiB");
+        server.await("until Ctrl-C");
+
+        Run discover = Run.start("nvme", "discover", host, "-p", port);
+        succeed(discover);
+        assertTrue(
+                discover.out().contains("subsystem  rdma  " + host + " port " + port + "  nqn.2026-01.org.rdmapanama"),
+                discover::toString);
+        Run info = Run.start("nvme", "info", host, "-p", port);
+        succeed(info);
+        assertTrue(info.out().contains("3 MiB, 768 blocks of 4096 bytes"), info::toString);
+        assertTrue(info.out().contains("1 MiB, 256 blocks of 4096 bytes"), info::toString);
+
+        succeed(Run.start("nvme", "write", host, data.toString(), "-p", port, "--namespace", "1"));
+        assertArrayEquals(Files.readAllBytes(data), Files.readAllBytes(disk));
+        succeed(Run.start("nvme", "read", host, copy.toString(), "-p", port, "--namespace", "1"));
+        assertArrayEquals(Files.readAllBytes(data), Files.readAllBytes(copy));
+        succeed(Run.start(
+                "nvme",
+                "read",
+                host,
+                copy.toString(),
+                "-p",
+                port,
+                "--namespace",
+                "1",
+                "--offset",
+                "64KiB",
+                "-s",
+                "300KiB",
+                "--depth",
+                "1"));
+        assertArrayEquals(
+                Arrays.copyOfRange(FillPattern.bytes(SIZE, 6), 64 * 1024, 364 * 1024), Files.readAllBytes(copy));
+
+        Run several = Run.start("nvme", "read", host, copy.toString(), "-p", port);
+        assertEquals(1, several.join());
+        assertTrue(several.err().contains("the namespaces 1, 2: choose one with --namespace"), several::toString);
+        Run odd = Run.start("nvme", "read", host, copy.toString(), "-p", port, "--namespace", "2", "-s", "5000");
+        assertEquals(1, odd.join());
+        assertTrue(odd.err().contains("--size must be a multiple of the block size, which is 4096"), odd::toString);
+        Run wrong = Run.start("nvme", "info", host, "-p", port, "-n", "nqn.2026-01.org.example:no");
+        assertEquals(1, wrong.join());
+        assertTrue(wrong.err().contains("a parameter of Connect is not allowed"), wrong::toString);
+
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
+    }
+}
