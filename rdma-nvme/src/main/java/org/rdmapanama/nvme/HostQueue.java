@@ -3,6 +3,7 @@ package org.rdmapanama.nvme;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntConsumer;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -22,7 +23,8 @@ import org.rdmapanama.nvme.wire.Response;
  * <p>A slot is free again when the response has come, the device has said that the capsule was sent, and the caller has taken
  * the outcome. What the controller sends is checked: a response to no command, or of a wrong size, ends the connection.
  *
- * <p>Threads: {@link #lock} guards everything but {@link #lose}, {@link #isLost} and {@link #reason}.
+ * <p>Threads: {@link #lock} guards everything but {@link #lose}, {@link #isLost}, {@link #reason}, {@link
+ * #end} and {@link #close}.
  */
 final class HostQueue implements AutoCloseable {
     /** Marks the identifiers of receives; those of sends are slots. */
@@ -92,7 +94,7 @@ final class HostQueue implements AutoCloseable {
     /** Whether the commands under way have been ended with the loss. */
     private boolean lossSettled;
 
-    private boolean closed;
+    private volatile boolean closed;
 
     /**
      * Takes a connection, whose preparation this is: it posts the receives before the peer can send.
@@ -398,6 +400,51 @@ final class HostQueue implements AutoCloseable {
         return slot;
     }
 
+    /**
+     * Waits for the command of a slot, frees the slot, and returns the result. An interrupt does not end the wait, which the time
+     * for commands limits, because the controller may still reach the memory of the command.
+     *
+     * @param others takes the slots of other commands that have ended
+     */
+    long finish(int slot, String command, IntConsumer others) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                int ended = takeDone();
+                if (ended == slot) {
+                    NvmeStatus status = NvmeStatus.of(statuses[slot]);
+                    long result = results[slot];
+                    release(slot);
+                    if (status.isSuccess()) {
+                        return result;
+                    }
+                    throw status.equals(NvmeStatus.HOST_PATH_ERROR) && isLost()
+                            ? lostException(command)
+                            : new NvmeException(command, status);
+                }
+                if (ended >= 0) {
+                    others.accept(ended);
+                } else {
+                    interrupted |= awaitUninterruptibly();
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Waits as {@link #await} does, and returns whether there was an interrupt. */
+    boolean awaitUninterruptibly() {
+        try {
+            await(Long.MAX_VALUE);
+            return false;
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
     long cookie(int slot) {
         return cookies[slot];
     }
@@ -452,11 +499,16 @@ final class HostQueue implements AutoCloseable {
     /** Ends the connection. Commands under way end with a status of the path, for those who take them. */
     @Override
     public void close() {
+        closed = true;
+        end();
+    }
+
+    /** Ends the connection, as closing does, of a queue that its users have not closed. */
+    void end() {
         lose(new IllegalStateException("queue " + number + " was closed by this host"));
         lock.lock();
         try {
             settleLoss();
-            closed = true;
         } finally {
             lock.unlock();
         }

@@ -3,16 +3,15 @@ package org.rdmapanama.nvme;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
@@ -20,18 +19,9 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaClient;
-import org.rdmapanama.cm.RdmaConnectionOptions;
-import org.rdmapanama.cm.RejectedException;
 import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.nvme.wire.Command;
-import org.rdmapanama.nvme.wire.ConnectData;
-import org.rdmapanama.nvme.wire.ControllerData;
-import org.rdmapanama.nvme.wire.DiscoveryLog;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.NamespaceData;
-import org.rdmapanama.nvme.wire.Opcode;
-import org.rdmapanama.nvme.wire.PrivateData;
-import org.rdmapanama.nvme.wire.Property;
 
 /**
  * A controller of a target, to which this host has connected: its Admin queue, its I/O queues, and a thread that keeps the
@@ -52,46 +42,23 @@ import org.rdmapanama.nvme.wire.Property;
  *
  * <p>When the controller is lost, all commands under way end with {@link NvmeStatus#HOST_PATH_ERROR}, and so do all later
  * calls; {@link #isConnected} is false. It counts as lost when a connection ends, when it does not answer a command in {@link
- * NvmeOptions#commandTimeout}, or when it sends what it must not. Nothing is retried by itself, because only the program knows
- * whether it may be: whether the command was executed is not known.
+ * NvmeOptions#commandTimeout}, or when it sends what it must not. No command is retried by itself, because only the program
+ * knows whether it may be: whether a command was executed is not known. With {@link NvmeOptions#reconnect} this then connects
+ * again by itself; memory and namespaces can be used as before once {@link #isConnected} is true again, and queues of {@link
+ * #openQueue} are opened anew. A namespace that has become another one meanwhile, by its identifier or its block size, is
+ * refused.
  *
  * <p>Threads: any number may call any method.
  */
 public final class NvmeController implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(NvmeController.class);
 
-    /** The entries of an Admin queue: the least that a controller must have (Fabrics 1.1, 2.2). */
-    private static final int ADMIN_ENTRIES = 32;
-
-    /** Enough for Identify, and for log pages in parts. */
-    private static final int ADMIN_DATA_BYTES = 16384;
-
-    /** Features (Base 2.0, 5.27.1). */
-    private static final int NUMBER_OF_QUEUES = 0x07;
-
-    private static final int ASYNC_EVENTS = 0x0b;
-
-    /** The bit of OAES, and of that feature, for changes of namespaces. */
-    private static final int NAMESPACE_EVENTS = 1 << 8;
-
-    /** Identify: what to return (Base 2.0, figure 273). */
+    /** What Identify returns (Base 2.0, figure 273). */
     private static final int CNS_NAMESPACE = 0;
 
-    private static final int CNS_CONTROLLER = 1;
     private static final int CNS_ACTIVE_NAMESPACES = 2;
 
-    /** The log page of changed namespaces, whose reading allows the next event. */
-    private static final int CHANGED_NAMESPACES = 0x04;
-
     private static final int MAX_NAMESPACES = 1024;
-
-    /** The marks of Admin commands. */
-    private static final long USUAL = 0;
-
-    private static final long EVENT = 1;
-
-    /** The status of the connection manager when the target's program, and not its kernel, rejects. */
-    private static final int REJECTED_BY_PROGRAM = 28;
 
     /** How often the thread looks whether all is well. */
     private static final long TICK_MILLIS = 50;
@@ -100,52 +67,47 @@ public final class NvmeController implements AutoCloseable {
     private final NvmeOptions options;
     private final VerbsArena arena = VerbsArena.ofShared();
     private final RdmaClient client = new RdmaClient(arena);
-    private final HostQueue admin;
     private final ProtectionDomain domain;
-    private final MemoryRegion adminData;
-
-    /** The I/O queues of the blocking calls, and all of them. */
-    private final List<HostQueue> ioQueues = new ArrayList<>();
-
-    private final List<HostQueue> all = new CopyOnWriteArrayList<>();
-
     private final List<MemoryRegion> regions = new CopyOnWriteArrayList<>();
 
-    /** The numbers of I/O queues that are in use, from 1. Guarded by itself. */
-    private final List<Integer> numbers = new ArrayList<>();
+    /** The namespaces that programs may have. */
+    private final Map<Integer, NvmeNamespace> known = new ConcurrentHashMap<>();
 
-    private final AtomicInteger nextQueue = new AtomicInteger();
+    /** The present one, or the last one. */
+    private volatile Association association;
 
-    private int controllerId = ConnectData.ANY_CONTROLLER;
-    private long capabilities;
-    private int version;
-    private int maxTransfer;
-    private int inCapsule;
-    private int optionalCommands;
-    private boolean hasDisconnect;
-    private int grantedQueues;
-    private String model = "";
-    private String serial = "";
-    private String firmware = "";
-    private boolean isDiscovery;
+    private final Thread keeper;
 
-    private Thread keeper;
+    /** Of closing, which happens once. */
+    private final ReentrantLock closing = new ReentrantLock();
+
     private volatile boolean closed;
 
     private NvmeController(InetSocketAddress address, NvmeOptions options) throws InterruptedException {
         this.address = address;
         this.options = options;
-        admin = connectQueue(0, ADMIN_ENTRIES, null);
-        domain = admin.connection().protectionDomain();
-        adminData = admin.connection()
-                .register(ADMIN_DATA_BYTES, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+        try {
+            association = Association.open(address, options, client, null);
+            domain = association.domain();
+        } catch (InterruptedException | RuntimeException | Error e) {
+            try {
+                arena.close();
+            } catch (RuntimeException alsoFailed) {
+                e.addSuppressed(alsoFailed);
+            }
+            throw e;
+        }
+        keeper = Thread.ofPlatform()
+                .daemon()
+                .name("nvme-host-" + address.getHostString() + "-" + association.controllerId())
+                .unstarted(this::keep);
     }
 
     /**
      * Connects to a controller of a subsystem, enables it, and opens the I/O queues.
      *
      * @param address the address of the target; the port of NVMe over RDMA is 4420
-     * @param options the name of the subsystem, and more
+     * @param options the name of the subsystem, and more; copied
      * @return the controller
      * @throws IllegalArgumentException when the host name is unresolved, or the name of the subsystem is missing
      * @throws InterruptedException when the thread is interrupted
@@ -162,511 +124,122 @@ public final class NvmeController implements AutoCloseable {
         NvmeOptions given = options.copy();
         given.subsystem();
         NvmeController controller = new NvmeController(address, given);
-        try {
-            controller.start();
-            return controller;
-        } catch (InterruptedException | RuntimeException | Error e) {
-            try {
-                controller.abandon();
-            } catch (RuntimeException alsoFailed) {
-                e.addSuppressed(alsoFailed);
-            }
-            throw e;
-        }
+        controller.keeper.start();
+        return controller;
     }
 
-    private void start() throws InterruptedException {
-        isDiscovery = options.subsystem().equals(DiscoveryLog.NAME);
-        // Not for discovery, which is over soon: older targets refuse it there.
-        int keepAlive = isDiscovery ? 0 : (int) options.keepAlive().toMillis();
-        long connected = fabricsConnect(admin, ADMIN_ENTRIES, keepAlive);
-        controllerId = (int) connected & 0xffff;
-        if ((connected >>> 17 & 3) != 0) {
-            throw new IllegalStateException(
-                    "the controller at " + address + " requires authentication, which this host does not support");
-        }
-        capabilities = property(Property.CAP, true);
-        version = (int) property(Property.VS, false);
-        enable();
-        identify();
-        if (!isDiscovery) {
-            grantQueues();
-            int count = Math.min(options.queues(), grantedQueues);
-            for (int i = 0; i < count; i++) {
-                ioQueues.add(openNextQueue());
-            }
-            requestEvents();
-        }
-        keeper = Thread.ofPlatform()
-                .daemon()
-                .name("nvme-host-" + address.getHostString() + "-" + controllerId)
-                .start(this::keep);
-    }
-
-    /** Connects the queue pair of a queue: not yet the queue itself. */
-    private HostQueue connectQueue(int number, int entries, ProtectionDomain given) throws InterruptedException {
-        HostQueue[] made = new HostQueue[1];
-        RdmaConnectionOptions connectionOptions = new RdmaConnectionOptions()
-                .sendWorkRequests(entries)
-                .receiveWorkRequests(entries)
-                .singleCompletionQueue(true)
-                .completionEvents(true)
-                .protectionDomain(given)
-                .queuePair(queuePair -> queuePair.maxSegments(2, 1))
-                .privateData(
-                        new PrivateData.Request(number, entries, entries - 1, number == 0 ? 0 : controllerId).bytes())
-                .prepare(connection -> made[0] = new HostQueue(connection, number, entries, options.commandTimeout()));
-        try {
-            client.connect(address, connectionOptions, options.connectTimeout());
-        } catch (InterruptedException | RuntimeException | Error e) {
-            if (number == 0) {
-                arena.close();
-            }
-            if (e instanceof RejectedException rejected
-                    && rejected.status() == REJECTED_BY_PROGRAM
-                    && rejected.privateData().length >= PrivateData.REJECTION_BYTES) {
-                throw new NvmeException(
-                        "connecting queue " + number,
-                        NvmeStatus.HOST_PATH_ERROR,
-                        "the target at " + address + " rejects it: "
-                                + PrivateData.rejectionText(rejected.privateData()),
-                        rejected);
-            }
-            throw e;
-        }
-        HostQueue queue = made[0];
-        byte[] answer = queue.connection().privateData();
-        if (answer.length > 0 && PrivateData.answeredReceives(answer) == -1) {
-            queue.close();
-            throw new IllegalStateException("what answers at " + address + " is not an NVMe target");
-        }
-        all.add(queue);
-        return queue;
-    }
-
-    private long fabricsConnect(HostQueue queue, int entries, int keepAliveMillis) throws InterruptedException {
-        admin.lock.lock();
-        queue.lock.lock();
-        try {
-            ByteBuffer id = ByteBuffer.allocate(16);
-            UUID hostId = options.hostId();
-            id.putLong(hostId.getMostSignificantBits()).putLong(hostId.getLeastSignificantBits());
-            ConnectData.write(adminData.memory(), id.array(), controllerId, options.subsystem(), options.host());
-            int slot = queue.take();
-            MemorySegment entry = queue.command(slot);
-            Command.beginFabrics(entry, Opcode.CONNECT, slot);
-            Command.connect(entry, queue.number(), entries - 1, keepAliveMillis);
-            // Not in the capsule: before Identify it is not known how large that may be.
-            Command.keyed(entry, adminData.address(), ConnectData.BYTES, adminData.rkey(), Command.KEYED);
-            queue.submit(slot, USUAL);
-            return finish(queue, slot, "Connect of queue " + queue.number() + " to " + options.subsystem());
-        } finally {
-            queue.lock.unlock();
-            admin.lock.unlock();
-        }
-    }
-
-    /** Waits for the command of a slot, and frees the slot. Needs the lock of the queue. */
-    private long finish(HostQueue queue, int slot, String command) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                int done = queue.takeDone();
-                if (done == slot) {
-                    NvmeStatus status = NvmeStatus.of(queue.status(slot));
-                    long result = queue.result(slot);
-                    queue.release(slot);
-                    if (status.isSuccess()) {
-                        return result;
-                    }
-                    throw status.equals(NvmeStatus.HOST_PATH_ERROR) && queue.isLost()
-                            ? queue.lostException(command)
-                            : new NvmeException(command, status);
-                }
-                if (done >= 0) {
-                    takeEvent(done);
-                } else {
-                    interrupted |= awaitOnce(queue);
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    /**
-     * Waits, and returns whether there was an interrupt. An interrupt does not end the wait, which has a bound, because the
-     * controller may still reach the memory of the command.
-     */
-    private static boolean awaitOnce(HostQueue queue) {
-        try {
-            queue.await(Long.MAX_VALUE);
-            return false;
-        } catch (InterruptedException e) {
-            return true;
-        }
-    }
-
-    /** Executes an Admin command, whose data comes to, or is from, the start of the memory for such data. */
-    private long admin(String name, Consumer<MemorySegment> fields, int opcode, int namespace, int dataLength) {
-        int slot = takeAdmin();
-        MemorySegment entry = admin.command(slot);
-        Command.begin(entry, opcode, slot, namespace);
-        if (dataLength > 0) {
-            Command.keyed(entry, adminData.address(), dataLength, adminData.rkey(), Command.KEYED);
-        }
-        fields.accept(entry);
-        admin.submit(slot, USUAL);
-        return finish(admin, slot, name);
-    }
-
-    private int takeAdmin() {
-        boolean interrupted = false;
-        int slot = admin.take();
-        while (slot < 0) {
-            int done = admin.takeDone();
-            if (done >= 0) {
-                takeEvent(done);
-            } else {
-                interrupted |= awaitOnce(admin);
-            }
-            slot = admin.take();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return slot;
-    }
-
-    private long property(int offset, boolean eightBytes) {
-        admin.lock.lock();
-        try {
-            int slot = takeAdmin();
-            MemorySegment entry = admin.command(slot);
-            Command.beginFabrics(entry, Opcode.PROPERTY_GET, slot);
-            Command.property(entry, offset, eightBytes, 0);
-            admin.submit(slot, USUAL);
-            return finish(admin, slot, "Property Get of offset 0x" + Integer.toHexString(offset));
-        } finally {
-            admin.lock.unlock();
-        }
-    }
-
-    private void setProperty(int offset, int value) {
-        admin.lock.lock();
-        try {
-            int slot = takeAdmin();
-            MemorySegment entry = admin.command(slot);
-            Command.beginFabrics(entry, Opcode.PROPERTY_SET, slot);
-            Command.property(entry, offset, false, Integer.toUnsignedLong(value));
-            admin.submit(slot, USUAL);
-            finish(admin, slot, "Property Set of offset 0x" + Integer.toHexString(offset));
-        } finally {
-            admin.lock.unlock();
-        }
-    }
-
-    /** Base 2.0, 3.5.1: configure, enable, and wait until it is ready. */
-    private void enable() throws InterruptedException {
-        if (!Property.hasNvm(capabilities) && !isDiscovery) {
-            throw new IllegalStateException("the controller at " + address
-                    + " does not have the NVM command set: its capabilities are 0x" + Long.toHexString(capabilities));
-        }
-        setProperty(Property.CC, Property.ENTRY_SIZES | Property.ENABLE);
-        int limit = Property.timeoutMillis(capabilities) + 500;
-        long start = System.nanoTime();
-        int status = (int) property(Property.CSTS, false);
-        while ((status & Property.READY) == 0) {
-            if ((status & Property.FATAL) != 0) {
-                throw new IllegalStateException("the controller at " + address + " has failed while it was enabled");
-            }
-            if (System.nanoTime() - start > limit * 1_000_000L) {
-                throw new IllegalStateException(
-                        "the controller at " + address + " was not ready after " + limit + " ms, which is its limit");
-            }
-            Thread.sleep(10);
-            status = (int) property(Property.CSTS, false);
-        }
-    }
-
-    private void identify() {
-        admin.lock.lock();
-        try {
-            MemorySegment data = identify("Identify Controller", CNS_CONTROLLER, 0, ControllerData.BYTES);
-            model = ControllerData.model(data);
-            serial = ControllerData.serial(data);
-            firmware = ControllerData.firmware(data);
-            maxTransfer = ControllerData.maxTransfer(data, Property.minPage(capabilities));
-            hasDisconnect = (Fields.get16(data, ControllerData.OFCS) & ControllerData.HAS_DISCONNECT) != 0;
-            optionalCommands = Fields.get16(data, ControllerData.ONCS);
-            int sgls = Fields.get32(data, ControllerData.SGLS);
-            if ((sgls & ControllerData.HAS_KEYED_SGLS) == 0) {
-                throw new IllegalStateException("the controller at " + address
-                        + " does not support keyed descriptors, which RDMA needs: SGLS is 0x"
-                        + Integer.toHexString(sgls));
-            }
-            long capsule =
-                    Integer.toUnsignedLong(Fields.get32(data, ControllerData.IOCCSZ)) * ControllerData.CAPSULE_UNIT;
-            boolean hasOffsets =
-                    (sgls & ControllerData.HAS_CAPSULE_OFFSETS) != 0 && Fields.get16(data, ControllerData.ICDOFF) == 0;
-            inCapsule = hasOffsets ? (int) Math.max(0, Math.min(options.inCapsuleData(), capsule - Command.BYTES)) : 0;
-        } finally {
-            admin.lock.unlock();
-        }
-    }
-
-    /** Needs the lock of the Admin queue, as long as the result is read. */
-    private MemorySegment identify(String name, int what, int namespace, int length) {
-        admin(name, entry -> Command.dword(entry, 10, what), Opcode.IDENTIFY, namespace, length);
-        return adminData.memory();
-    }
-
-    private void grantQueues() {
-        admin.lock.lock();
-        try {
-            int wanted = options.maxQueues() - 1;
-            long granted = admin(
-                    "Set Features (number of queues)",
-                    entry -> {
-                        Command.dword(entry, 10, NUMBER_OF_QUEUES);
-                        Command.dword(entry, 11, wanted | wanted << 16);
-                    },
-                    Opcode.SET_FEATURES,
-                    0,
-                    0);
-            int submission = (int) (granted & 0xffff) + 1;
-            int completion = (int) (granted >>> 16 & 0xffff) + 1;
-            grantedQueues = Math.min(options.maxQueues(), Math.min(submission, completion));
-        } finally {
-            admin.lock.unlock();
-        }
-    }
-
-    private void requestEvents() {
-        admin.lock.lock();
-        try {
-            admin(
-                    "Set Features (asynchronous events)",
-                    entry -> {
-                        Command.dword(entry, 10, ASYNC_EVENTS);
-                        Command.dword(entry, 11, NAMESPACE_EVENTS);
-                    },
-                    Opcode.SET_FEATURES,
-                    0,
-                    0);
-            requestEvent();
-        } catch (NvmeException e) {
-            if (admin.isLost()) {
-                throw e;
-            }
-            LOG.debug("{} reports no events: {}", this, e.getMessage());
-        } finally {
-            admin.lock.unlock();
-        }
-    }
-
-    /** Needs the lock of the Admin queue. */
-    private void requestEvent() {
-        int slot = takeAdmin();
-        MemorySegment entry = admin.command(slot);
-        Command.begin(entry, Opcode.ASYNC_EVENT_REQUEST, slot, 0);
-        admin.submit(slot, EVENT);
-        admin.waitForEver(slot);
-    }
-
-    private final List<NvmeEvent> events = new ArrayList<>();
-
-    /** Takes note of what ended on the Admin queue beside the command of a caller. Needs its lock. */
-    private void takeEvent(int slot) {
-        boolean isEvent =
-                admin.cookie(slot) == EVENT && NvmeStatus.of(admin.status(slot)).isSuccess();
-        int result = (int) admin.result(slot);
-        admin.release(slot);
-        if (isEvent) {
-            events.add(NvmeEvent.of(result));
-        }
-    }
-
-    /** Reads the log page of an event, so that there can be another one, and asks for that. */
-    private void answerEvents() {
-        List<NvmeEvent> taken;
-        admin.lock.lock();
-        try {
-            admin.poll();
-            for (int done = admin.takeDone(); done >= 0; done = admin.takeDone()) {
-                takeEvent(done);
-            }
-            taken = List.copyOf(events);
-            events.clear();
-            for (NvmeEvent event : taken) {
-                if (event.isNamespacesChanged()) {
-                    readLog("Get Log Page (changed namespaces)", CHANGED_NAMESPACES, 0, 4096);
-                }
-                requestEvent();
-            }
-        } finally {
-            admin.lock.unlock();
-        }
-        for (NvmeEvent event : taken) {
-            options.events().accept(event);
-        }
-    }
-
-    /** Reads a part of a log page. Needs the lock of the Admin queue, as long as the result is read. */
-    MemorySegment readLog(String name, int page, long offset, int length) {
-        admin(
-                name,
-                entry -> {
-                    int dwords = length / 4 - 1;
-                    Command.dword(entry, 10, page | (dwords & 0xffff) << 16);
-                    Command.dword(entry, 11, dwords >>> 16);
-                    Command.dword(entry, 12, (int) offset);
-                    Command.dword(entry, 13, (int) (offset >>> 32));
-                },
-                Opcode.GET_LOG_PAGE,
-                0xffffffff,
-                length);
-        return adminData.memory().asSlice(0, length);
-    }
-
-    HostQueue adminQueue() {
-        return admin;
-    }
-
-    /** The thread that keeps the association alive, and notices when it ends. */
+    /** The thread that keeps the association alive, notices when it ends, and makes another one. */
     private void keep() {
-        long period = isDiscovery ? 0 : options.keepAlive().toNanos() / 2;
-        long last = System.nanoTime();
         try {
             while (!closed) {
-                Thread.sleep(Math.max(1, Math.min(TICK_MILLIS, period == 0 ? TICK_MILLIS : period / 4_000_000)));
-                checkQueues();
-                if (closed || admin.isLost()) {
+                RuntimeException reason = keep(association);
+                if (closed || reason == null) {
                     return;
                 }
-                answerEvents();
-                if (period > 0 && System.nanoTime() - last >= period) {
-                    last = System.nanoTime();
-                    admin.lock.lock();
-                    try {
-                        admin("Keep Alive", entry -> {}, Opcode.KEEP_ALIVE, 0, 0);
-                    } finally {
-                        admin.lock.unlock();
-                    }
+                LOG.debug("{} is lost: {}", this, reason.toString());
+                association.lose(reason);
+                if (!reconnect()) {
+                    return;
                 }
             }
         } catch (InterruptedException e) {
             // Closing.
+        }
+    }
+
+    /** Keeps an association alive, and returns why it was lost; null when this is closing. */
+    private RuntimeException keep(Association kept) throws InterruptedException {
+        long period = kept.isDiscovery() ? 0 : options.keepAlive().toNanos() / 2;
+        long pause = Math.max(1, Math.min(TICK_MILLIS, period == 0 ? TICK_MILLIS : period / 4_000_000));
+        long last = System.nanoTime();
+        try {
+            while (!closed) {
+                Thread.sleep(pause);
+                kept.checkQueues();
+                kept.checkNotLost("keeping the association alive");
+                for (NvmeEvent event : kept.admin().takeEvents()) {
+                    tell(event);
+                }
+                if (period > 0 && System.nanoTime() - last >= period) {
+                    last = System.nanoTime();
+                    kept.admin().keepAlive();
+                }
+            }
+            return null;
         } catch (RuntimeException e) {
-            if (!closed) {
-                LOG.debug("{}: {}", this, e.toString());
-                lose(e);
-            }
+            return e;
         }
     }
 
-    /** If one queue is lost, so is the controller (Fabrics 1.1, 2.2: an association ends as a whole). */
-    private void checkQueues() {
-        for (HostQueue queue : all) {
-            if (queue.lock.tryLock()) {
-                try {
-                    queue.checkTimes();
-                } finally {
-                    queue.lock.unlock();
-                }
-            }
-            if (queue.isLost()) {
-                lose(queue.reason());
-                return;
-            }
-        }
-    }
-
-    private void lose(RuntimeException reason) {
-        for (HostQueue queue : all) {
-            queue.lose(reason);
-        }
-        for (HostQueue queue : all) {
-            // Who holds the lock ends the commands itself.
-            if (queue.lock.tryLock()) {
-                try {
-                    queue.poll();
-                } finally {
-                    queue.lock.unlock();
-                }
-            }
-        }
-    }
-
-    private HostQueue openNextQueue() throws InterruptedException {
-        int number = 1;
-        synchronized (numbers) {
-            while (numbers.contains(number)) {
-                number++;
-            }
-            if (number > grantedQueues) {
-                throw new IllegalStateException("the controller at " + address + " has granted " + grantedQueues
-                        + " I/O queues, and all are open: close one, or ask for more with NvmeOptions.maxQueues");
-            }
-            numbers.add(number);
-        }
-        HostQueue queue = null;
+    private void tell(NvmeEvent event) {
         try {
-            int entries = Math.min(options.queueSize(), Property.maxEntries(capabilities));
-            queue = connectQueue(number, entries, domain);
-            fabricsConnect(queue, entries, 0);
-            return queue;
-        } catch (InterruptedException | RuntimeException | Error e) {
-            if (queue != null) {
-                forget(queue);
-            } else {
-                freeNumber(number);
-            }
-            throw e;
+            options.events().accept(event);
+        } catch (RuntimeException e) {
+            LOG.warn("the listener for events of {} has failed", this, e);
         }
     }
 
-    /** Fabrics 1.1, 3.6. A queue with commands under way is closed without it, which ends them. */
-    private void disconnect(HostQueue queue) {
-        queue.lock.lock();
-        try {
-            if (!queue.isLost() && queue.underWay() == 0) {
-                int slot = queue.take();
-                if (slot >= 0) {
-                    MemorySegment entry = queue.command(slot);
-                    Command.beginFabrics(entry, Opcode.DISCONNECT, slot);
-                    queue.submit(slot, USUAL);
-                    finish(queue, slot, "Disconnect of queue " + queue.number());
+    /** Tries to connect again, with growing pauses, and returns whether that worked. */
+    private boolean reconnect() throws InterruptedException {
+        long pause = options.reconnectPause().toMillis();
+        for (int attempt = 1; attempt <= options.reconnectAttempts() && !closed; attempt++) {
+            Thread.sleep(pause);
+            pause = Math.min(2 * pause, Math.max(pause, NvmeOptions.LONGEST_PAUSE.toMillis()));
+            closing.lockInterruptibly();
+            try {
+                if (closed) {
+                    return false;
                 }
+                association.end();
+                Association made = Association.open(address, options, client, domain);
+                if (!made.serial().equals(association.serial())) {
+                    made.shutDown();
+                    LOG.warn("{} is not connected again: it is another subsystem now", this);
+                    return false;
+                }
+                known.values().removeIf(each -> !isSame(made, each));
+                association = made;
+                LOG.info("{} is connected again", this);
+                return true;
+            } catch (RuntimeException e) {
+                LOG.debug("{} is not connected again: {}", this, e.toString());
+            } finally {
+                closing.unlock();
             }
+        }
+        return false;
+    }
+
+    /** Looks whether a namespace is what it was. Otherwise programs must not use it any more. */
+    private boolean isSame(Association made, NvmeNamespace namespace) {
+        NvmeNamespace now;
+        try {
+            now = identify(made, namespace.id());
         } catch (NvmeException e) {
-            LOG.debug("{}: {}", this, e.getMessage());
-        } finally {
-            queue.lock.unlock();
-        }
-    }
-
-    private void freeNumber(int number) {
-        synchronized (numbers) {
-            numbers.remove((Integer) number);
-        }
-    }
-
-    /** Closes an I/O queue. The controller may have its number again when it has answered a Disconnect. */
-    void forget(HostQueue queue) {
-        if (!all.remove(queue)) {
-            return;
-        }
-        try {
-            if (hasDisconnect) {
-                disconnect(queue);
+            if (made.isLost()) {
+                throw e;
             }
-            queue.close();
-        } finally {
-            freeNumber(queue.number());
+            now = null;
         }
+        boolean same = now != null && now.isSame(namespace);
+        if (!same) {
+            namespace.replaced();
+        }
+        return same;
+    }
+
+    private void check() {
+        if (closed) {
+            throw new IllegalStateException(this + " is closed");
+        }
+    }
+
+    /** Returns the present association, of which something is wanted. */
+    private Association present(String command) {
+        check();
+        Association present = association;
+        present.checkNotLost(command);
+        return present;
     }
 
     /**
@@ -680,45 +253,20 @@ public final class NvmeController implements AutoCloseable {
      * @throws ConnectionException when the connection cannot be made
      */
     public NvmeQueue openQueue() throws InterruptedException {
-        check();
-        if (isDiscovery) {
+        Association present = present("opening a queue");
+        if (present.isDiscovery()) {
             throw new IllegalStateException("a discovery controller has no I/O queues");
         }
-        return new NvmeQueue(this, openNextQueue());
-    }
-
-    private void check() {
-        if (closed) {
-            throw new IllegalStateException(this + " is closed");
-        }
-        if (admin.isLost()) {
-            throw admin.lostException("a command");
-        }
+        return new NvmeQueue(this, present, present.openQueue());
     }
 
     /** Returns a queue for a blocking call, locked. */
-    HostQueue lockQueue() {
-        check();
-        int count = ioQueues.size();
-        int start = Math.floorMod(nextQueue.getAndIncrement(), count);
-        for (int i = 0; i < count; i++) {
-            HostQueue each = ioQueues.get((start + i) % count);
-            if (each.lock.tryLock()) {
-                return each;
-            }
-        }
-        HostQueue next = ioQueues.get(start);
-        next.lock.lock();
-        return next;
+    HostQueue lockQueue(String command) {
+        return present(command).lockShared();
     }
 
-    /** Ends the command of a slot; see {@link #finish}. */
-    long finishIo(HostQueue queue, int slot, String command) {
-        return finish(queue, slot, command);
-    }
-
-    static boolean awaitUninterruptibly(HostQueue queue) {
-        return awaitOnce(queue);
+    AdminQueue adminQueue() {
+        return association.admin();
     }
 
     /**
@@ -729,22 +277,28 @@ public final class NvmeController implements AutoCloseable {
      * @throws NvmeException when a command fails, or the controller is lost
      */
     public List<NvmeNamespace> namespaces() {
-        check();
+        Association present = present("Identify");
         List<NvmeNamespace> found = new ArrayList<>();
-        for (int id : activeIds()) {
-            NvmeNamespace namespace = namespace(id);
+        for (int id : activeIds(present.admin())) {
+            NvmeNamespace namespace = identify(present, id);
             if (namespace != null) {
-                found.add(namespace);
+                NvmeNamespace before = known.get(id);
+                boolean unchanged =
+                        before != null && before.isSame(namespace) && before.blockCount() == namespace.blockCount();
+                if (!unchanged) {
+                    known.put(id, namespace);
+                }
+                found.add(unchanged ? before : namespace);
             }
         }
         return found;
     }
 
-    private int[] activeIds() {
-        admin.lock.lock();
+    private static int[] activeIds(AdminQueue admin) {
+        admin.lock();
         try {
             MemorySegment data =
-                    identify("Identify (active namespaces)", CNS_ACTIVE_NAMESPACES, 0, NamespaceData.BYTES);
+                    admin.identify("Identify (active namespaces)", CNS_ACTIVE_NAMESPACES, 0, NamespaceData.BYTES);
             int[] ids = new int[MAX_NAMESPACES];
             int count = 0;
             while (count < MAX_NAMESPACES && Fields.get32(data, 4L * count) != 0) {
@@ -753,15 +307,17 @@ public final class NvmeController implements AutoCloseable {
             }
             return Arrays.copyOf(ids, count);
         } finally {
-            admin.lock.unlock();
+            admin.unlock();
         }
     }
 
     /** Returns a namespace; null if it cannot be used. */
-    private NvmeNamespace namespace(int id) {
-        admin.lock.lock();
+    private NvmeNamespace identify(Association of, int id) {
+        AdminQueue admin = of.admin();
+        admin.lock();
         try {
-            MemorySegment data = identify("Identify Namespace " + id, CNS_NAMESPACE, id, NamespaceData.BYTES);
+            MemorySegment data = admin.identify(
+                    "Identify Namespace " + Integer.toUnsignedString(id), CNS_NAMESPACE, id, NamespaceData.BYTES);
             long blocks = NamespaceData.blocks(data);
             int shift = NamespaceData.blockShift(data);
             if (blocks <= 0
@@ -774,7 +330,7 @@ public final class NvmeController implements AutoCloseable {
             }
             return new NvmeNamespace(this, id, blocks, shift, NamespaceData.guid(data));
         } finally {
-            admin.lock.unlock();
+            admin.unlock();
         }
     }
 
@@ -862,34 +418,35 @@ public final class NvmeController implements AutoCloseable {
      * {@return the id of the controller in its subsystem, 0 to 65519}
      */
     public int id() {
-        return controllerId;
+        return association.controllerId();
     }
 
     /**
      * {@return the model of the controller, up to 40 characters}
      */
     public String model() {
-        return model;
+        return association.model();
     }
 
     /**
      * {@return the serial number of the controller, up to 20 characters}
      */
     public String serial() {
-        return serial;
+        return association.serial();
     }
 
     /**
      * {@return the revision of the firmware, up to 8 characters}
      */
     public String firmware() {
-        return firmware;
+        return association.firmware();
     }
 
     /**
      * {@return the version of the specification that the controller follows, such as 1.4.0}
      */
     public String version() {
+        int version = association.version();
         return (version >>> 16) + "." + (version >>> 8 & 0xff) + "." + (version & 0xff);
     }
 
@@ -897,104 +454,67 @@ public final class NvmeController implements AutoCloseable {
      * {@return how many bytes one command may transfer; longer transfers of {@link NvmeNamespace} take several}
      */
     public int maxTransfer() {
-        return maxTransfer;
+        return association.maxTransfer();
     }
 
     /**
      * {@return up to how many bytes of a write go in the capsule of its command, 0 if never}
      */
     public int inCapsuleData() {
-        return inCapsule;
+        return association.inCapsule();
     }
 
     /**
      * {@return how many I/O queues the controller has granted}
      */
     public int grantedQueues() {
-        return grantedQueues;
+        return association.grantedQueues();
     }
 
     /**
      * {@return how many commands can be under way on one I/O queue}
      */
     public int queueDepth() {
-        return Math.min(options.queueSize(), Property.maxEntries(capabilities)) - 1;
+        return association.queueEntries() - 1;
     }
 
     /** Whether the controller has a command that is optional. */
     boolean has(int optionalCommand) {
-        return (optionalCommands & optionalCommand) != 0;
+        return (association.optionalCommands() & optionalCommand) != 0;
     }
 
     /**
      * {@return whether the controller is there, as far as this host knows; false once this is closed}
      */
     public boolean isConnected() {
-        return !closed && !admin.isLost();
+        return !closed && !association.isLost();
     }
 
     /**
      * Shuts the controller down, at most for a second, and closes all queues and regions. A second call does nothing. Commands
-     * of other threads end with a status of the path.
+     * of other threads end with a status of the path. An attempt to connect again is ended first.
      *
      * @throws org.rdmapanama.VerbsException when closing fails
      */
     @Override
     public void close() {
-        synchronized (numbers) {
-            if (closed) {
-                return;
-            }
-            closed = true;
-        }
-        // Not while an interrupt could end a call in the middle: the thread ends by itself.
-        for (HostQueue queue : all) {
-            if (queue != admin) {
-                queue.close();
-            }
-        }
-        shutDown();
-        abandon();
-    }
-
-    /** Tells the controller that this host is done (Base 2.0, 3.6.1); it need not answer. */
-    private void shutDown() {
-        try {
-            if (!admin.isLost() && admin.lock.tryLock(1, java.util.concurrent.TimeUnit.SECONDS)) {
-                try {
-                    setProperty(Property.CC, Property.ENTRY_SIZES | Property.ENABLE | Property.SHUTDOWN);
-                } finally {
-                    admin.lock.unlock();
-                }
-            }
-        } catch (RuntimeException e) {
-            LOG.debug("{} was not shut down: {}", this, e.toString());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private void abandon() {
         closed = true;
-        RuntimeException failure = null;
-        for (HostQueue queue : all) {
-            try {
-                queue.close();
-            } catch (RuntimeException e) {
-                failure = e;
-            }
-        }
-        if (keeper != null && !keeper.equals(Thread.currentThread())) {
-            keeper.interrupt();
+        // The thread ends an attempt to connect, and nothing else that an interrupt could disturb.
+        keeper.interrupt();
+        closing.lock();
+        try {
+            association.shutDown();
+        } finally {
+            closing.unlock();
             awaitKeeper();
-        }
-        arena.close();
-        if (failure != null) {
-            throw failure;
+            arena.close();
         }
     }
 
     private void awaitKeeper() {
+        if (keeper.equals(Thread.currentThread())) {
+            return;
+        }
         boolean interrupted = false;
         try {
             if (!keeper.join(Duration.ofSeconds(5))) {
@@ -1011,6 +531,6 @@ public final class NvmeController implements AutoCloseable {
     /** The subsystem and the address. */
     @Override
     public String toString() {
-        return "controller " + controllerId + " of " + options.subsystem() + " at " + address;
+        return "controller " + association.controllerId() + " of " + options.subsystem() + " at " + address;
     }
 }

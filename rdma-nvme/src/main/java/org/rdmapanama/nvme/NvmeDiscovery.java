@@ -33,8 +33,8 @@ public final class NvmeDiscovery {
             throws InterruptedException {
         try (NvmeController controller =
                 NvmeController.connect(address, options.copy().subsystem(DiscoveryLog.NAME))) {
-            HostQueue admin = controller.adminQueue();
-            admin.lock.lock();
+            AdminQueue admin = controller.adminQueue();
+            admin.lock();
             try {
                 for (int i = 0; i < ATTEMPTS; i++) {
                     List<DiscoveryEntry> entries = read(controller);
@@ -43,7 +43,7 @@ public final class NvmeDiscovery {
                     }
                 }
             } finally {
-                admin.lock.unlock();
+                admin.unlock();
             }
         }
         throw new IllegalStateException(
@@ -67,7 +67,9 @@ public final class NvmeDiscovery {
     }
 
     private static MemorySegment readLog(NvmeController controller, long offset) {
-        return controller.readLog("Get Log Page (discovery)", DiscoveryLog.PAGE, offset, DiscoveryLog.ENTRY_BYTES);
+        return controller
+                .adminQueue()
+                .readLog("Get Log Page (discovery)", DiscoveryLog.PAGE, offset, DiscoveryLog.ENTRY_BYTES);
     }
 
     private static DiscoveryEntry entry(MemorySegment entry) {

@@ -10,6 +10,7 @@ public final class NvmeException extends RuntimeException {
     /** Not in the serial form. */
     private final transient NvmeStatus status;
 
+    /** The command. */
     private final String command;
 
     NvmeException(String command, NvmeStatus status) {

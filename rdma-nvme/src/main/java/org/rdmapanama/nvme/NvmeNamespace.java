@@ -2,6 +2,7 @@ package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.SeekableByteChannel;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Objects;
 import org.rdmapanama.MemoryRegion;
@@ -30,6 +31,9 @@ public final class NvmeNamespace {
     private final long blockCount;
     private final int blockShift;
     private final byte[] guid;
+
+    /** Whether another namespace has its id now. */
+    private volatile boolean replaced;
 
     NvmeNamespace(NvmeController controller, int id, long blockCount, int blockShift, byte[] guid) {
         this.controller = controller;
@@ -206,10 +210,10 @@ public final class NvmeNamespace {
         for (long done = 0; done < blocks; done += MAX_RANGE) {
             long first = firstBlock + done;
             long count = Math.min(MAX_RANGE, blocks - done);
-            HostQueue queue = controller.lockQueue();
+            HostQueue queue = controller.lockQueue("a command");
             try {
                 int slot = IoCommands.deallocate(queue, this, first, count, controller.inCapsuleData(), 0);
-                controller.finishIo(queue, slot, describe(Opcode.DATASET_MANAGEMENT, first, count));
+                queue.finish(slot, describe(Opcode.DATASET_MANAGEMENT, first, count), other -> {});
             } finally {
                 queue.lock.unlock();
             }
@@ -243,11 +247,21 @@ public final class NvmeNamespace {
         return new NamespaceChannel(this);
     }
 
+    /** Whether this and another one are the same, of maybe another size. */
+    boolean isSame(NvmeNamespace other) {
+        return id == other.id && blockShift == other.blockShift && Arrays.equals(guid, other.guid);
+    }
+
+    /** The controller was connected again, and has another namespace with this id, or none. */
+    void replaced() {
+        replaced = true;
+    }
+
     private void simple(int opcode, long first, int blocks) {
-        HostQueue queue = controller.lockQueue();
+        HostQueue queue = controller.lockQueue("a command");
         try {
             int slot = IoCommands.simple(queue, opcode, this, first, blocks, 0);
-            controller.finishIo(queue, slot, describe(opcode, first, blocks));
+            queue.finish(slot, describe(opcode, first, blocks), other -> {});
         } finally {
             queue.lock.unlock();
         }
@@ -288,6 +302,11 @@ public final class NvmeNamespace {
 
     /** Checks what no command can say; what is not there, the controller reports. */
     void checkBlocks(long first, long blocks) {
+        if (replaced) {
+            throw new IllegalStateException(
+                    this + " is gone, or another one has its id since the controller was connected"
+                            + " again: ask NvmeController.namespaces");
+        }
         if (first < 0) {
             throw new IllegalArgumentException("firstBlock must not be negative: " + first);
         }
@@ -305,7 +324,7 @@ public final class NvmeNamespace {
     private void transfer(int opcode, long first, long blocks, MemoryRegion region, long offset) {
         int most = maxBlocks();
         int inCapsule = controller.inCapsuleData();
-        HostQueue queue = controller.lockQueue();
+        HostQueue queue = controller.lockQueue("a command");
         boolean interrupted = false;
         try {
             long begun = 0;
@@ -342,7 +361,7 @@ public final class NvmeNamespace {
                     done = queue.takeDone();
                 }
                 if (queue.underWay() > 0) {
-                    interrupted |= NvmeController.awaitUninterruptibly(queue);
+                    interrupted |= queue.awaitUninterruptibly();
                 }
             }
             // Those that ended in the last wait.

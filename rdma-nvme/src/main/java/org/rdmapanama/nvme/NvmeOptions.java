@@ -19,6 +19,9 @@ public final class NvmeOptions {
     private static final int LONGEST_NAME = 223;
     private static final Duration LONGEST = Duration.ofDays(1);
 
+    /** Pauses between attempts to connect grow up to this, unless they begin with more. */
+    static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
+
     private String subsystem;
     private UUID hostId = UUID.randomUUID();
     private String host;
@@ -29,6 +32,8 @@ public final class NvmeOptions {
     private Duration keepAlive = Duration.ofSeconds(5);
     private Duration connectTimeout = Duration.ofSeconds(10);
     private Duration commandTimeout = Duration.ofSeconds(30);
+    private int reconnectAttempts;
+    private Duration reconnectPause = Duration.ofMillis(500);
     private Consumer<NvmeEvent> events = event -> {};
 
     /**
@@ -190,6 +195,24 @@ public final class NvmeOptions {
     }
 
     /**
+     * Sets how often to try to connect again after the controller was lost. By default it is never tried, and the controller
+     * stays lost. Commands that are under way at the loss, and those that come before it is connected again, fail in either
+     * case: see {@link NvmeController}.
+     *
+     * @param attempts how often, 0 or more; the number counts for each loss
+     * @param pause how long to wait before the first attempt, 10 milliseconds to one day; each further pause is twice as long,
+     *     up to 10 seconds
+     * @return this
+     * @throws IllegalArgumentException when a value is out of range
+     * @throws NullPointerException when the pause is null
+     */
+    public NvmeOptions reconnect(int attempts, Duration pause) {
+        reconnectPause = checked("pause", pause, Duration.ofMillis(10));
+        reconnectAttempts = checked("attempts", attempts, 0, Integer.MAX_VALUE);
+        return this;
+    }
+
+    /**
      * Sets what to call when the controller reports an asynchronous event. It is called by the thread that keeps the
      * connection alive, so it must not wait.
      *
@@ -214,6 +237,8 @@ public final class NvmeOptions {
         copy.keepAlive = keepAlive;
         copy.connectTimeout = connectTimeout;
         copy.commandTimeout = commandTimeout;
+        copy.reconnectAttempts = reconnectAttempts;
+        copy.reconnectPause = reconnectPause;
         copy.events = events;
         return copy;
     }
@@ -260,6 +285,14 @@ public final class NvmeOptions {
 
     Duration commandTimeout() {
         return commandTimeout;
+    }
+
+    int reconnectAttempts() {
+        return reconnectAttempts;
+    }
+
+    Duration reconnectPause() {
+        return reconnectPause;
     }
 
     Consumer<NvmeEvent> events() {

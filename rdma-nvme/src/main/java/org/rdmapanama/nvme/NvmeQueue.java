@@ -30,10 +30,12 @@ import org.rdmapanama.pool.RegisteredBuffer;
  */
 public final class NvmeQueue implements AutoCloseable {
     private final NvmeController controller;
+    private final Association association;
     private final HostQueue queue;
 
-    NvmeQueue(NvmeController controller, HostQueue queue) {
+    NvmeQueue(NvmeController controller, Association association, HostQueue queue) {
         this.controller = controller;
+        this.association = association;
         this.queue = queue;
     }
 
@@ -220,7 +222,7 @@ public final class NvmeQueue implements AutoCloseable {
         }
         queue.lock.lock();
         try {
-            int inCapsule = controller.inCapsuleData();
+            int inCapsule = association.inCapsule();
             return IoCommands.deallocate(queue, namespace, firstBlock, blocks, inCapsule, cookie) >= 0;
         } finally {
             queue.lock.unlock();
@@ -257,7 +259,7 @@ public final class NvmeQueue implements AutoCloseable {
         Objects.checkFromIndexSize(offset, (long) blocks << namespace.blockShift(), region.byteSize());
         queue.lock.lock();
         try {
-            int inCapsule = controller.inCapsuleData();
+            int inCapsule = association.inCapsule();
             return IoCommands.transfer(queue, opcode, namespace, first, blocks, region, offset, inCapsule, cookie) >= 0;
         } finally {
             queue.lock.unlock();
@@ -340,7 +342,7 @@ public final class NvmeQueue implements AutoCloseable {
      */
     @Override
     public void close() {
-        controller.forget(queue);
+        association.closeQueue(queue);
     }
 
     /** The number and the controller. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,9 +16,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.Lab;
 
 /** Controllers that go, and what is left of them. */
 @Tag("lab")
@@ -96,6 +99,68 @@ class LossLabTest {
             namespace.read(0, memory);
             FillPattern.assertFilled(memory, 4);
             assertEquals(guid, namespace.guid());
+        }
+    }
+
+    private static NvmeTarget serveAgain(InetSocketAddress address, NvmeTargetOptions served) throws Exception {
+        NvmeTarget[] target = new NvmeTarget[1];
+        Bound.usual().await("the port stays in use", () -> {
+            try {
+                target[0] = NvmeTarget.serve(address, served);
+                return true;
+            } catch (ConnectionException e) {
+                return false;
+            }
+        });
+        return target[0];
+    }
+
+    @Test
+    void shouldConnectAgainByItself() throws Exception {
+        NvmeBacking backing = NvmeBacking.ofMemory(1 << 20);
+        NvmeTargetOptions served =
+                new NvmeTargetOptions(Disk.NAME).namespace(1, 512, backing).namespace(2, 4096, backing);
+        NvmeTarget target = NvmeTarget.serve(Lab.second(Lab.port()), served);
+        InetSocketAddress address = target.address();
+        try (NvmeController controller =
+                NvmeController.connect(address, Disk.options().reconnect(1000, Duration.ofMillis(20)))) {
+            NvmeNamespace first = controller.namespaces().getFirst();
+            NvmeNamespace second = controller.namespaces().getLast();
+            MemorySegment memory = controller.allocate(4096).memory();
+            NvmeQueue queue = controller.openQueue();
+            FillPattern.fill(memory, 12);
+            first.write(0, memory);
+            target.close();
+            Bound.usual().await("the loss is not noticed", () -> !controller.isConnected());
+            NvmeException e = assertThrows(NvmeException.class, () -> first.read(0, memory));
+            assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
+            Thread.sleep(200);
+            // The second namespace becomes another one.
+            target = serveAgain(
+                    address,
+                    new NvmeTargetOptions(Disk.NAME).namespace(1, 512, backing).namespace(2, 512, backing));
+            Bound.usual().await("it is not connected again", controller::isConnected);
+            memory.fill((byte) 0);
+            first.read(0, memory);
+            FillPattern.assertFilled(memory, 12);
+            IllegalStateException gone = assertThrows(IllegalStateException.class, () -> second.read(0, memory));
+            assertTrue(gone.getMessage().contains("another one has its id"), gone::getMessage);
+            controller.namespaces().getLast().read(0, memory);
+            assertThrows(NvmeException.class, () -> queue.tryFlush(first, 0));
+            queue.close();
+            controller.openQueue().close();
+        } finally {
+            target.close();
+        }
+    }
+
+    @Test
+    void shouldGiveUpConnecting() throws Exception {
+        try (Disk disk = Disk.ofMemory(16);
+                NvmeController controller = disk.connect(Disk.options().reconnect(2, Duration.ofMillis(10)))) {
+            disk.target.close();
+            Bound.usual().await("the thread goes on", () -> threads() == 0);
+            assertFalse(controller.isConnected());
         }
     }
 

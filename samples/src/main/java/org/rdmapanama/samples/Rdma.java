@@ -97,6 +97,8 @@ public final class Rdma implements Runnable {
             commandLine.addSubcommand(each);
             if (each == PerfCommand.class) {
                 PerfCommand.addTests(commandLine.getSubcommands().get(name(each)), second);
+            } else if (each == NvmeCommand.class) {
+                NvmeCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             }
         }
         // These settings apply to the commands that are there by now.

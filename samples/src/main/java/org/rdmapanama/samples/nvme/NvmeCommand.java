@@ -1,8 +1,10 @@
 package org.rdmapanama.samples.nvme;
 
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.WrongUsage;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -15,13 +17,6 @@ import picocli.CommandLine.Spec;
         description = {
             "Read and write block storage of other machines by NVMe over RDMA, and serve it.",
             "The host's side needs no kernel module for NVMe, and the target's side none either.",
-        },
-        subcommands = {
-            NvmeDiscoverCommand.class,
-            NvmeInfoCommand.class,
-            NvmeReadCommand.class,
-            NvmeWriteCommand.class,
-            NvmeServeCommand.class,
         },
         footerHeading = "%nExample:%n",
         footer = {
@@ -36,8 +31,28 @@ public final class NvmeCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private static final List<Class<?>> COMMANDS = List.of(
+            NvmeDiscoverCommand.class,
+            NvmeInfoCommand.class,
+            NvmeReadCommand.class,
+            NvmeWriteCommand.class,
+            NvmeServeCommand.class);
+
     /** For picocli. */
     public NvmeCommand() {}
+
+    /**
+     * Adds the subcommands.
+     *
+     * @param nvme this command
+     * @param name that of a subcommand, which is then the only one; with any other text, all are added
+     */
+    public static void addCommands(CommandLine nvme, String name) {
+        List<Class<?>> named = COMMANDS.stream()
+                .filter(each -> each.getAnnotation(Command.class).name().equals(name))
+                .toList();
+        (named.isEmpty() ? COMMANDS : named).forEach(nvme::addSubcommand);
+    }
 
     @Override
     public Integer call() {
