@@ -24,7 +24,7 @@ final class AdminCommands {
     private static final int ERROR_LOG = 0x01;
     private static final int HEALTH_LOG = 0x02;
     private static final int FIRMWARE_LOG = 0x03;
-    private static final int CHANGED_NAMESPACES_LOG = 0x04;
+    static final int CHANGED_NAMESPACES_LOG = 0x04;
     private static final int EFFECTS_LOG = 0x05;
 
     private static final int IDENTIFY_BYTES = ControllerData.BYTES;
@@ -42,6 +42,11 @@ final class AdminCommands {
         this.target = target;
         this.options = target.options();
         this.local = local;
+    }
+
+    /** Whether the host wants to know of changes of namespaces. */
+    boolean reportsNamespaces() {
+        return (eventConfiguration & IdentifyPages.NAMESPACE_EVENTS) != 0;
     }
 
     long result() {
@@ -132,13 +137,10 @@ final class AdminCommands {
         }
         switch (what) {
             case 0, 3 -> {
-                NvmeTargetOptions.Served namespace = options.namespaces().get(id);
+                NvmeTargetOptions.Served namespace = target.namespaces().get(id);
                 if (namespace == null) {
                     // One that could be there, and is not, is all zeros.
-                    boolean isValid = what == 0
-                            && id > 0
-                            && !options.namespaces().isEmpty()
-                            && id <= options.namespaces().lastKey();
+                    boolean isValid = what == 0 && id > 0 && id <= NvmeTargetOptions.MAX_NAMESPACES;
                     return isValid ? NvmeStatus.SUCCESS : NvmeStatus.INVALID_NAMESPACE;
                 }
                 if (what == 0) {
@@ -152,7 +154,7 @@ final class AdminCommands {
                 if (Integer.compareUnsigned(id, 0xffff_fffe) >= 0) {
                     return NvmeStatus.INVALID_NAMESPACE;
                 }
-                IdentifyPages.activeNamespaces(data, options, id);
+                IdentifyPages.activeNamespaces(data, target.namespaces().keySet(), id);
                 return NvmeStatus.SUCCESS;
             }
             case 5, 6 -> {
@@ -179,7 +181,7 @@ final class AdminCommands {
             switch (page) {
                 case ERROR_LOG -> bytes = new byte[64];
                 case HEALTH_LOG, FIRMWARE_LOG -> bytes = new byte[512];
-                case CHANGED_NAMESPACES_LOG -> bytes = new byte[4096];
+                case CHANGED_NAMESPACES_LOG -> bytes = controller.takeChanges();
                 case EFFECTS_LOG -> bytes = effects();
                 default -> {
                     return NvmeStatus.INVALID_LOG_PAGE;

@@ -3,6 +3,7 @@ package org.rdmapanama.nvme;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Collection;
 import java.util.UUID;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ControllerData;
@@ -21,6 +22,9 @@ final class IdentifyPages {
 
     /** How many requests for events there may be, less one. */
     static final int EVENT_REQUESTS = 3;
+
+    /** The bit of OAES, and of the feature for events, for changes of namespaces. */
+    static final int NAMESPACE_EVENTS = 1 << 8;
 
     /** Keep-alive is counted in units of 100 ms. */
     private static final int KEEP_ALIVE_UNITS = 1;
@@ -59,9 +63,9 @@ final class IdentifyPages {
         if (!controller.isDiscovery()) {
             Fields.set8(data, ControllerData.SQES, 0x66);
             Fields.set8(data, ControllerData.CQES, 0x44);
-            int last = options.namespaces().isEmpty() ? 1 : options.namespaces().lastKey();
-            Fields.set32(data, ControllerData.NN, last);
-            Fields.set32(data, ControllerData.MNAN, last);
+            Fields.set32(data, ControllerData.OAES, NAMESPACE_EVENTS);
+            Fields.set32(data, ControllerData.NN, NvmeTargetOptions.MAX_NAMESPACES);
+            Fields.set32(data, ControllerData.MNAN, NvmeTargetOptions.MAX_NAMESPACES);
             Fields.set16(
                     data,
                     ControllerData.ONCS,
@@ -84,9 +88,9 @@ final class IdentifyPages {
     }
 
     /** The list of the ids above one, in ascending order. */
-    static void activeNamespaces(MemorySegment data, NvmeTargetOptions options, int above) {
+    static void activeNamespaces(MemorySegment data, Collection<Integer> ids, int above) {
         int at = 0;
-        for (int id : options.namespaces().keySet()) {
+        for (int id : ids) {
             if (Integer.compareUnsigned(id, above) > 0 && at < NamespaceData.BYTES) {
                 Fields.set32(data, at, id);
                 at += 4;

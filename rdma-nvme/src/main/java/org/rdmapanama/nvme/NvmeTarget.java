@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
@@ -69,12 +71,16 @@ public final class NvmeTarget implements AutoCloseable {
     private final Set<TargetQueue> queues = ConcurrentHashMap.newKeySet();
 
     /** The memory of the namespaces in each protection domain; null for what cannot be registered. Guarded by itself. */
-    private final Map<ProtectionDomain, Map<Integer, MemoryRegion>> regions = new HashMap<>();
+    private final Map<ProtectionDomain, Map<NvmeTargetOptions.Served, MemoryRegion>> regions = new HashMap<>();
+
+    /** By id; never changed, but replaced. */
+    private volatile SortedMap<Integer, NvmeTargetOptions.Served> namespaces;
 
     private volatile boolean closed;
 
     private NvmeTarget(InetSocketAddress address, NvmeTargetOptions options) {
         this.options = options;
+        namespaces = new TreeMap<>(options.namespaces());
         try {
             server = RdmaServer.listen(
                     arena,
@@ -105,6 +111,62 @@ public final class NvmeTarget implements AutoCloseable {
         NvmeTarget target = new NvmeTarget(address, options.copy());
         target.thread.start();
         return target;
+    }
+
+    SortedMap<Integer, NvmeTargetOptions.Served> namespaces() {
+        return namespaces;
+    }
+
+    /**
+     * Adds a namespace, and tells the hosts that want to know.
+     *
+     * @param id its id, 1 to 1024
+     * @param blockSize the size of its blocks in bytes, a power of two from 512 to 65536
+     * @param backing where the blocks are; the program closes it, after the target
+     * @throws IllegalArgumentException when a number is out of range, the id is in use, or the backing has no whole block
+     * @throws NullPointerException when the backing is null
+     */
+    public void addNamespace(int id, int blockSize, NvmeBacking backing) {
+        NvmeTargetOptions.Served served = NvmeTargetOptions.served(id, blockSize, backing);
+        synchronized (regions) {
+            SortedMap<Integer, NvmeTargetOptions.Served> changed = new TreeMap<>(namespaces);
+            if (changed.putIfAbsent(id, served) != null) {
+                throw new IllegalArgumentException("there is a namespace with id " + id + " already");
+            }
+            namespaces = changed;
+        }
+        tellOf(id);
+    }
+
+    /**
+     * Removes a namespace, and tells the hosts that want to know. Commands that have begun are executed; later ones fail. Its
+     * memory stays registered until the target is closed.
+     *
+     * @param id its id
+     * @return whether there was one
+     */
+    public boolean removeNamespace(int id) {
+        synchronized (regions) {
+            SortedMap<Integer, NvmeTargetOptions.Served> changed = new TreeMap<>(namespaces);
+            if (changed.remove(id) == null) {
+                return false;
+            }
+            namespaces = changed;
+        }
+        tellOf(id);
+        return true;
+    }
+
+    private void tellOf(int namespace) {
+        List<TargetController> all;
+        synchronized (controllers) {
+            all = List.copyOf(controllers.values());
+        }
+        for (TargetController each : all) {
+            if (!each.isDiscovery()) {
+                each.changed(namespace);
+            }
+        }
     }
 
     NvmeTargetOptions options() {
@@ -274,11 +336,11 @@ public final class NvmeTarget implements AutoCloseable {
         }
         synchronized (regions) {
             regions.keySet().removeIf(each -> !each.isOpen());
-            Map<Integer, MemoryRegion> of = regions.computeIfAbsent(domain, unused -> new HashMap<>());
-            if (!of.containsKey(namespace.id())) {
-                of.put(namespace.id(), register(domain, memory, namespace));
+            Map<NvmeTargetOptions.Served, MemoryRegion> of = regions.computeIfAbsent(domain, unused -> new HashMap<>());
+            if (!of.containsKey(namespace)) {
+                of.put(namespace, register(domain, memory, namespace));
             }
-            return of.get(namespace.id());
+            return of.get(namespace);
         }
     }
 

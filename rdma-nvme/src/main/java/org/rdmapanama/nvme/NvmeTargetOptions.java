@@ -21,6 +21,9 @@ public final class NvmeTargetOptions {
         }
     }
 
+    /** The largest id, and so the most namespaces. */
+    static final int MAX_NAMESPACES = 1024;
+
     private final String subsystem;
     private final SortedMap<Integer, Served> namespaces = new TreeMap<>();
     private String serial = "0";
@@ -70,18 +73,23 @@ public final class NvmeTargetOptions {
      * @throws NullPointerException when the backing is null
      */
     public NvmeTargetOptions namespace(int id, int blockSize, NvmeBacking backing) {
+        Served served = served(id, blockSize, backing);
+        if (namespaces.putIfAbsent(id, served) != null) {
+            throw new IllegalArgumentException("there is a namespace with id " + id + " already");
+        }
+        return this;
+    }
+
+    static Served served(int id, int blockSize, NvmeBacking backing) {
         Objects.requireNonNull(backing, "backing");
-        checked("id", id, 1, 1024);
+        checked("id", id, 1, MAX_NAMESPACES);
         int shift = Integer.numberOfTrailingZeros(powerOfTwo("blockSize", blockSize, 512, 65536));
         long blocks = backing.byteSize() >>> shift;
         if (blocks == 0) {
             throw new IllegalArgumentException("the backing must have at least one block of " + blockSize
                     + " bytes, and has " + backing.byteSize() + " bytes");
         }
-        if (namespaces.putIfAbsent(id, new Served(id, shift, blocks, backing)) != null) {
-            throw new IllegalArgumentException("there is a namespace with id " + id + " already");
-        }
-        return this;
+        return new Served(id, shift, blocks, backing);
     }
 
     /**

@@ -1,10 +1,14 @@
 package org.rdmapanama.nvme;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.Property;
 
 /**
@@ -31,6 +35,14 @@ final class TargetController {
     private int configuration;
 
     private int status;
+
+    /** The namespaces that have changed since the host has read their list. Guarded by this. */
+    private final Set<Integer> changes = new TreeSet<>();
+
+    /** Whether the host has not been told of changes, and whether it has not read the list since. Guarded by this. */
+    private boolean untold;
+
+    private boolean masked;
 
     private volatile long keepAliveNanos;
     private volatile long lastHeard = System.nanoTime();
@@ -114,6 +126,38 @@ final class TargetController {
             }
         }
         closing.forEach(TargetQueue::stop);
+    }
+
+    /** A namespace has come, gone, or changed. */
+    void changed(int namespace) {
+        synchronized (this) {
+            changes.add(namespace);
+            untold = true;
+        }
+        admin.wakeup();
+    }
+
+    /** Returns whether the host is to be told of changes now: once, until it has read the list (Base 2.0, 5.2). */
+    synchronized boolean takeEvent(boolean wanted) {
+        if (!untold || masked || !wanted) {
+            return false;
+        }
+        untold = false;
+        masked = true;
+        return true;
+    }
+
+    /** Returns the log page of changed namespaces, and begins a new list. */
+    synchronized byte[] takeChanges() {
+        byte[] bytes = new byte[4 * NvmeTargetOptions.MAX_NAMESPACES];
+        int at = 0;
+        for (int id : changes) {
+            Fields.set32(MemorySegment.ofArray(bytes), at, id);
+            at += Integer.BYTES;
+        }
+        changes.clear();
+        masked = false;
+        return bytes;
     }
 
     /** Adds an I/O queue, unless one with its number is there. */

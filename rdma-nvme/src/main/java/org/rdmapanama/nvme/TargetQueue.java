@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
@@ -59,6 +59,13 @@ final class TargetQueue {
 
     private static final int RANGE_BYTES = 16;
 
+    /** How many regions this remembers: there are not more namespaces at once. */
+    private static final int MAX_REGIONS = 1024;
+
+    /** The event that namespaces have changed; the log page has their ids. */
+    private static final NvmeEvent CHANGE =
+            new NvmeEvent(NvmeEvent.NOTICE, NvmeEvent.NAMESPACES_CHANGED, AdminCommands.CHANGED_NAMESPACES_LOG);
+
     private static final int FORCE_UNIT_ACCESS = 1 << 30;
     private static final int DEALLOCATE = 1 << 2;
     private static final int DISABLE_FLOW_CONTROL = 1 << 2;
@@ -110,13 +117,16 @@ final class TargetQueue {
     private int freeCount;
     private final ArrayDeque<Integer> waiting = new ArrayDeque<>();
 
-    /** The namespaces of this device that need no copy. */
-    private final Map<Integer, MemoryRegion> direct = new HashMap<>();
+    /** The namespace of the command in each slot; null if there is none. It may have been removed meanwhile. */
+    private final NvmeTargetOptions.Served[] serving;
+
+    /** The memory of namespaces on this device; null for those that need a copy. */
+    private final Map<NvmeTargetOptions.Served, MemoryRegion> direct = new IdentityHashMap<>();
 
     private final AdminCommands admin;
 
-    /** The requests for events: none is answered as long as nothing happens. */
-    private int eventRequests;
+    /** The slots of requests for events, which wait for one. */
+    private final ArrayDeque<Integer> eventRequests = new ArrayDeque<>();
 
     private TargetController controller;
 
@@ -158,14 +168,7 @@ final class TargetQueue {
             bufferViews[i] = bufferMemory[i].asByteBuffer();
             freeBuffers[freeCount++] = i;
         }
-        if (number != 0) {
-            for (NvmeTargetOptions.Served each : options.namespaces().values()) {
-                MemoryRegion region = target.region(connection.protectionDomain(), each);
-                if (region != null) {
-                    direct.put(each.id(), region);
-                }
-            }
-        }
+        serving = new NvmeTargetOptions.Served[slots];
         entries = new MemorySegment[slots];
         replies = new MemorySegment[slots];
         receives = new ReceiveWorkRequest[slots];
@@ -223,11 +226,7 @@ final class TargetQueue {
                 return;
             }
         }
-        try {
-            connection.completionChannel().wakeup();
-        } catch (IllegalStateException closedMeanwhile) {
-            // The thread has ended.
-        }
+        wakeup();
     }
 
     boolean join() {
@@ -245,6 +244,9 @@ final class TargetQueue {
                 for (int i = 0; i < count && !stopping; i++) {
                     take(i);
                 }
+                if (number == 0 && !stopping) {
+                    report();
+                }
                 if (count == 0) {
                     checkIdle();
                 }
@@ -257,6 +259,22 @@ final class TargetQueue {
             }
         } finally {
             close();
+        }
+    }
+
+    /** Tells the host of what has happened to namespaces, if it has asked for that. */
+    private void report() {
+        if (!eventRequests.isEmpty() && controller.takeEvent(admin.reportsNamespaces())) {
+            answer(eventRequests.remove(), CHANGE.result(), NvmeStatus.SUCCESS);
+        }
+    }
+
+    /** Has the thread look for what it has to report. Any thread may call it. */
+    void wakeup() {
+        try {
+            connection.completionChannel().wakeup();
+        } catch (IllegalStateException closedMeanwhile) {
+            // The thread has ended.
         }
     }
 
@@ -361,14 +379,18 @@ final class TargetQueue {
         }
         if (controller != null) {
             controller.heard();
+        } else if (System.nanoTime() - made > CONNECT_NANOS) {
+            end("no Connect has come in time");
+            return;
         }
         MemorySegment entry = entries[slot];
+        serving[slot] = number == 0 ? null : target.namespaces().get(Command.namespace(entry));
         NvmeStatus problem = problemOf(entry);
         if (problem != null) {
             answer(slot, 0, problem);
             return;
         }
-        long length = sentLength(entry);
+        long length = sentLength(slot);
         if (length > 0) {
             fetch(slot, length);
         } else {
@@ -393,7 +415,8 @@ final class TargetQueue {
     }
 
     /** Returns how many bytes the host has to send for a command; 0 if none, or if the command is wrong anyway. */
-    private long sentLength(MemorySegment entry) {
+    private long sentLength(int slot) {
+        MemorySegment entry = entries[slot];
         int opcode = Command.opcode(entry);
         if (opcode == Opcode.FABRICS) {
             return Command.fabricsType(entry) == Opcode.CONNECT ? ConnectData.BYTES : 0;
@@ -403,7 +426,7 @@ final class TargetQueue {
         }
         return switch (opcode) {
             case Opcode.WRITE, Opcode.COMPARE -> {
-                NvmeTargetOptions.Served namespace = namespace(entry);
+                NvmeTargetOptions.Served namespace = serving[slot];
                 yield namespace == null || rangeProblem(namespace, entry, true) != null
                         ? 0
                         : (long) Command.blocks(entry) << namespace.blockShift();
@@ -442,11 +465,11 @@ final class TargetQueue {
                 .id(id(FETCHED, slot))
                 .rdmaRead(Command.address(entry), Command.key(entry))
                 .signaled(true);
-        NvmeTargetOptions.Served namespace = number != 0 ? namespace(entry) : null;
+        NvmeTargetOptions.Served namespace = serving[slot];
         MemoryRegion region = Command.opcode(entry) == Opcode.WRITE
                         && namespace != null
                         && !namespace.backing().isReadOnly()
-                ? direct.get(namespace.id())
+                ? direct(namespace)
                 : null;
         if (region != null) {
             fetch.add(region, Command.firstBlock(entry) << namespace.blockShift(), length);
@@ -592,11 +615,11 @@ final class TargetQueue {
     private void executeAdmin(int slot, MemorySegment entry) {
         int opcode = Command.opcode(entry);
         if (opcode == Opcode.ASYNC_EVENT_REQUEST) {
-            if (eventRequests > IdentifyPages.EVENT_REQUESTS) {
+            if (eventRequests.size() > IdentifyPages.EVENT_REQUESTS) {
                 answer(slot, 0, NvmeStatus.TOO_MANY_EVENT_REQUESTS);
             } else {
                 // It waits for an event, and keeps its slot.
-                eventRequests++;
+                eventRequests.add(slot);
             }
             return;
         }
@@ -623,8 +646,17 @@ final class TargetQueue {
         }
     }
 
-    private NvmeTargetOptions.Served namespace(MemorySegment entry) {
-        return options.namespaces().get(Command.namespace(entry));
+    /** Returns the memory of a namespace as a region; null if its data has to be copied. */
+    private MemoryRegion direct(NvmeTargetOptions.Served namespace) {
+        MemoryRegion region = direct.get(namespace);
+        if (region == null && !direct.containsKey(namespace)) {
+            if (direct.size() == MAX_REGIONS) {
+                direct.clear();
+            }
+            region = target.region(connection.protectionDomain(), namespace);
+            direct.put(namespace, region);
+        }
+        return region;
     }
 
     /** Checks the blocks of a command. */
@@ -639,9 +671,9 @@ final class TargetQueue {
 
     private void executeIo(int slot, MemorySegment entry) throws IOException {
         int opcode = Command.opcode(entry);
-        NvmeTargetOptions.Served namespace = namespace(entry);
+        NvmeTargetOptions.Served namespace = serving[slot];
         if (opcode == Opcode.FLUSH && Command.namespace(entry) == ALL_NAMESPACES) {
-            for (NvmeTargetOptions.Served each : options.namespaces().values()) {
+            for (NvmeTargetOptions.Served each : target.namespaces().values()) {
                 each.backing().flush();
             }
             answer(slot, 0, NvmeStatus.SUCCESS);
@@ -715,7 +747,7 @@ final class TargetQueue {
             answer(slot, 0, problem);
             return;
         }
-        MemoryRegion region = direct.get(namespace.id());
+        MemoryRegion region = direct(namespace);
         if (region != null) {
             push(slot, region, start, length);
         } else if (takeBuffer(slot)) {
@@ -796,7 +828,7 @@ final class TargetQueue {
             head = (head + 1) % size;
         }
         SendWorkRequest answer = answers[slot];
-        if (Command.descriptorType(entry) == Command.KEYED_INVALIDATE && status.isSuccess() && hasData(entry)) {
+        if (Command.descriptorType(entry) == Command.KEYED_INVALIDATE && status.isSuccess() && hasData(slot)) {
             answer.sendWithInvalidate(Command.key(entry));
         } else {
             answer.send();
@@ -809,8 +841,9 @@ final class TargetQueue {
     }
 
     /** Whether the data pointer of a command that has succeeded was used. */
-    private boolean hasData(MemorySegment entry) {
-        return sentLength(entry) > 0
+    private boolean hasData(int slot) {
+        MemorySegment entry = entries[slot];
+        return sentLength(slot) > 0
                 || (number == 0 ? AdminCommands.returned(entry) > 0 : Command.opcode(entry) == Opcode.READ);
     }
 

@@ -182,7 +182,7 @@ final class RawTarget implements AutoCloseable {
                         case 1 ->
                             IdentifyPages.controller(
                                     data, options, new TargetController(1, false, "", new byte[16], null, 4, 0));
-                        case 2 -> IdentifyPages.activeNamespaces(data, options, 0);
+                        case 2 -> IdentifyPages.activeNamespaces(data, List.of(1), 0);
                         default ->
                             IdentifyPages.namespace(data, options.namespaces().get(1), Disk.NAME);
                     }
