@@ -59,7 +59,7 @@ class ReadmeLabTest {
 
     /** How many samples each document has: a new one needs a test that runs it. */
     private static final Map<String, Integer> SAMPLES =
-            Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1, "CONNECTIONS.md", 2);
+            Map.of("README.md", 4, "ADVANCED.md", 1, "MEMORY.md", 1, "CONNECTIONS.md", 2, "NVME.md", 1);
 
     @TempDir
     private static Path folder;
@@ -124,6 +124,11 @@ class ReadmeLabTest {
     @Test
     void shouldRunTheSampleOfMemory() throws Exception {
         assertEquals(List.of("4096, 8192, 1024", "refused"), linesOf("MEMORY.md", 0));
+    }
+
+    @Test
+    void shouldRunTheSampleOfStorage() throws Exception {
+        assertEquals(List.of("hello, disk"), linesOf("NVME.md", 0));
     }
 
     /** A server in one thread, and three clients. */
