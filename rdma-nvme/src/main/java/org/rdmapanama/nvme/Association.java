@@ -300,6 +300,7 @@ final class Association {
     private void disconnect(HostQueue queue) {
         queue.lock.lock();
         try {
+            queue.hurry();
             if (!queue.isLost() && queue.pending() == 0) {
                 int slot = queue.take();
                 if (slot >= 0) {
@@ -385,14 +386,16 @@ final class Association {
 
     /** Closes all I/O queues, tells the controller that this host is done (Base 2.0, 3.6.1), and closes the Admin queue. */
     void shutDown() {
-        for (HostQueue queue : all) {
+        for (HostQueue queue : List.copyOf(all)) {
             if (queue.number() != 0) {
+                all.remove(queue);
                 queue.close();
             }
         }
         try {
             if (!admin.queue.isLost() && admin.queue.lock.tryLock(1, TimeUnit.SECONDS)) {
                 try {
+                    admin.queue.hurry();
                     admin.setProperty(Property.CC, Property.ENTRY_SIZES | Property.ENABLE | Property.SHUTDOWN);
                 } finally {
                     admin.unlock();

@@ -32,6 +32,9 @@ final class HostQueue implements AutoCloseable {
 
     private static final int BATCH = 32;
 
+    /** How long the last command of a queue may take. */
+    private static final long LAST_NANOS = 1_000_000_000;
+
     /** From one slot to the next: an entry, the range of a Dataset Management command behind it, and room to align them. */
     private static final int STRIDE = 128;
 
@@ -50,7 +53,7 @@ final class HostQueue implements AutoCloseable {
     private final int number;
     private final int entries;
     private final int slots;
-    private final long timeoutNanos;
+    private long timeoutNanos;
 
     private final MemoryRegion capsules;
     private final MemoryRegion responses;
@@ -221,6 +224,11 @@ final class HostQueue implements AutoCloseable {
         tail = (tail + 1) % entries;
     }
 
+    /** Has commands take at most a second from now on, because this queue ends. */
+    void hurry() {
+        timeoutNanos = Math.min(timeoutNanos, LAST_NANOS);
+    }
+
     /** Has the command of a slot wait for its response for any time. */
     void waitForEver(int slot) {
         patient[slot] = true;
@@ -245,7 +253,8 @@ final class HostQueue implements AutoCloseable {
      */
     void await(long nanos) throws InterruptedException {
         if (doneCount == 0 && lost == null) {
-            take(connection.sendQueue().await(completions, Duration.ofNanos(Math.min(nanos, LOOK_NANOS))));
+            Duration limit = nanos < LOOK.toNanos() ? Duration.ofNanos(nanos) : LOOK;
+            take(connection.sendQueue().await(completions, limit));
             if (doneCount == 0) {
                 checkTimes();
             }
@@ -254,7 +263,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     /** How long a wait goes on without looking whether the connection is there. */
-    private static final long LOOK_NANOS = 50_000_000;
+    private static final Duration LOOK = Duration.ofMillis(50);
 
     private void take(int count) {
         for (int i = 0; i < count && lost == null; i++) {

@@ -29,6 +29,9 @@ import org.rdmapanama.pool.RegisteredBuffer;
  * <p>Threads: one at a time. Others wait; a thread in {@link #await} holds them up.
  */
 public final class NvmeQueue implements AutoCloseable {
+    /** Longer waits are as this one. */
+    private static final Duration LONGEST = Duration.ofDays(365);
+
     private final NvmeController controller;
     private final Association association;
     private final HostQueue queue;
@@ -303,7 +306,7 @@ public final class NvmeQueue implements AutoCloseable {
         }
         queue.lock.lockInterruptibly();
         try {
-            long limit = timeout.compareTo(Duration.ofDays(365)) > 0 ? Long.MAX_VALUE / 2 : timeout.toNanos();
+            long limit = timeout.compareTo(LONGEST) > 0 ? Long.MAX_VALUE / 2 : timeout.toNanos();
             long start = System.nanoTime();
             queue.poll();
             int count = takeAll(results);

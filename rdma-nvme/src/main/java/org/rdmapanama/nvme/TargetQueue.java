@@ -51,6 +51,9 @@ final class TargetQueue {
     private static final int BATCH = 32;
     private static final int BUFFERS = 4;
 
+    /** How often a queue without commands looks whether its host is there. */
+    private static final Duration IDLE = Duration.ofMillis(500);
+
     /** How long a connection may be without a Connect. */
     private static final long CONNECT_NANOS = 10_000_000_000L;
 
@@ -96,6 +99,10 @@ final class TargetQueue {
     private final MemorySegment[] replies;
     private final MemorySegment[] bufferMemory;
     private final ByteBuffer[] bufferViews;
+
+    /** What follows the entry in the capsule of each slot. */
+    private final ByteBuffer[] capsuleViews;
+
     private final ReceiveWorkRequest[] receives;
     private final SendWorkRequest[] fetches;
     private final SendWorkRequest[] pushes;
@@ -170,6 +177,7 @@ final class TargetQueue {
         }
         serving = new NvmeTargetOptions.Served[slots];
         entries = new MemorySegment[slots];
+        capsuleViews = new ByteBuffer[slots];
         replies = new MemorySegment[slots];
         receives = new ReceiveWorkRequest[slots];
         fetches = new SendWorkRequest[slots];
@@ -183,6 +191,7 @@ final class TargetQueue {
         completions = new WorkCompletions(connection.sendQueue(), BATCH);
         for (int i = 0; i < slots; i++) {
             entries[i] = capsules.memory().asSlice((long) i * capsuleBytes, capsuleBytes);
+            capsuleViews[i] = entries[i].asSlice(Command.BYTES).asByteBuffer();
             replies[i] = responses.memory().asSlice((long) i * Response.BYTES, Response.BYTES);
             receives[i] = ReceiveWorkRequest.allocate(queuePair, 1)
                     .id(id(RECEIVED, i))
@@ -240,7 +249,7 @@ final class TargetQueue {
     private void run() {
         try {
             while (!stopping) {
-                int count = connection.sendQueue().await(completions, Duration.ofMillis(500));
+                int count = connection.sendQueue().await(completions, IDLE);
                 for (int i = 0; i < count && !stopping; i++) {
                     take(i);
                 }
@@ -690,7 +699,11 @@ final class TargetQueue {
         switch (opcode) {
             case Opcode.READ -> read(slot, namespace, start, length);
             case Opcode.WRITE -> {
-                if (Command.descriptorType(entry) == Command.IN_CAPSULE || bufferOf[slot] >= 0) {
+                boolean inCapsule = Command.descriptorType(entry) == Command.IN_CAPSULE;
+                MemorySegment memory = backing.memory();
+                if (inCapsule && memory != null) {
+                    MemorySegment.copy(entry, Command.BYTES + Command.address(entry), memory, start, length);
+                } else if (inCapsule || bufferOf[slot] >= 0) {
                     backing.write(start, view(slot, length));
                 }
                 // Otherwise the data has gone to its place already.
@@ -761,10 +774,13 @@ final class TargetQueue {
         return bufferViews[bufferOf[slot]].clear().limit((int) length);
     }
 
+    /** What the host has sent, for files. */
     private ByteBuffer view(int slot, long length) {
-        return bufferOf[slot] >= 0
-                ? bufferView(slot, length)
-                : sent(slot, length).asByteBuffer();
+        if (bufferOf[slot] >= 0) {
+            return bufferView(slot, length);
+        }
+        int offset = (int) Command.address(entries[slot]);
+        return capsuleViews[slot].clear().limit(offset + (int) length).position(offset);
     }
 
     private boolean isSame(NvmeBacking backing, long start, MemorySegment data) throws IOException {

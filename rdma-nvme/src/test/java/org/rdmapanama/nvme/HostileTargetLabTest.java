@@ -82,6 +82,21 @@ class HostileTargetLabTest {
     }
 
     @Test
+    void shouldCloseThoughNobodyAnswers() throws Exception {
+        try (RawTarget target = new RawTarget()) {
+            long start;
+            try (NvmeController controller = NvmeController.connect(target.address(), Disk.options());
+                    NvmeQueue queue = controller.openQueue()) {
+                assertEquals(0, queue.pending());
+                target.fault = (command, data, response) -> RawTarget.Fault.SILENCE;
+                start = System.nanoTime();
+            }
+            long took = System.nanoTime() - start;
+            assertTrue(took < 8_000_000_000L, () -> "closing took " + took + " ns");
+        }
+    }
+
+    @Test
     void shouldRefuseResponsesOfWrongSize() throws Exception {
         NvmeException shorter = lose((command, data, response) -> Response.BYTES - 1);
         assertTrue(shorter.getMessage().contains("a response of 15 bytes instead of 16"), shorter::getMessage);
