@@ -23,6 +23,9 @@ public final class Command {
 
     private static final int CDW10 = 40;
 
+    /** An attribute of Connect: this host may delete one I/O queue, by Disconnect. */
+    private static final int DELETES_QUEUES = 1 << 3;
+
     private Command() {}
 
     /**
@@ -135,7 +138,7 @@ public final class Command {
         Fields.set16(entry, 40, 0);
         Fields.set16(entry, 42, queue);
         Fields.set16(entry, 44, sizeLessOne);
-        Fields.set8(entry, 46, 0);
+        Fields.set8(entry, 46, DELETES_QUEUES);
         Fields.set32(entry, 48, keepAliveMillis);
     }
 

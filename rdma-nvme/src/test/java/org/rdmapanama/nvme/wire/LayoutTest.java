@@ -64,7 +64,7 @@ class LayoutTest {
         assertBytes("""
                 7f 40 0300 01000000 0000000000000000 0000000000000000
                 0000000000000000 000000 00000000 40
-                0000 0200 7f00 00 00 88130000 000000000000000000000000
+                0000 0200 7f00 08 00 88130000 000000000000000000000000
                 """, entry);
         assertEquals(2, Command.connectQueue(entry));
         assertEquals(127, Command.connectSize(entry));
