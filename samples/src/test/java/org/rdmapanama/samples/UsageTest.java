@@ -89,12 +89,14 @@ class UsageTest {
             perf write-bw -m 1500 h                   | path MTU must be 256, 512, 1024, 2048 or 4096 bytes: 1500
             perf write-bw --plot x.svg h              | --plot draws bandwidth over the size
             perf write-bw -F xml h                    | --format must be text, json or csv, not 'xml'
-            nvme                                      | which command? discover, info, read, write or serve
+            nvme                                      | which command? discover, info, read, write, copy, bench or serve
             nvme info                                 | Missing required parameter: 'HOST'
             nvme info 10.0.0.1 -p 0                   | --port must be between 1 and 65535, not 0
             nvme discover 10.0.0.1 --timeout 0        | --timeout must be between 1 and
             nvme read 10.0.0.1 file --depth 0         | --depth must be between 1 and
             nvme write 10.0.0.1 file -s 0             | --size must be at least 1 byte
+            nvme bench 10.0.0.1 --depth 0             | --depth must be between 1 and 1024, not 0
+            nvme copy 10.0.0.1 10.0.0.2 --to-namespace -1 | --to-namespace must not be negative: -1
             nvme serve                                | give --file or --memory
             nvme serve --memory 1MiB --block-size 513 | --block-size must be a power of two from 512 to 65536, not 513
             ping                                      | rdma ping: give -s (server) or -c (client) (see

@@ -36,6 +36,8 @@ public final class NvmeCommand implements Callable<Integer> {
             NvmeInfoCommand.class,
             NvmeReadCommand.class,
             NvmeWriteCommand.class,
+            NvmeCopyCommand.class,
+            NvmeBenchCommand.class,
             NvmeServeCommand.class);
 
     /** For picocli. */

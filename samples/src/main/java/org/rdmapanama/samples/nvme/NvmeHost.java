@@ -59,13 +59,17 @@ final class NvmeHost {
     }
 
     private InetSocketAddress address() {
-        if (port < 1 || port > MAX_PORT) {
-            throw wrong("--port must be between 1 and " + MAX_PORT + ", not " + port);
+        return address(host, "--port", port);
+    }
+
+    private InetSocketAddress address(String of, String option, int itsPort) {
+        if (itsPort < 1 || itsPort > MAX_PORT) {
+            throw wrong(option + " must be between 1 and " + MAX_PORT + ", not " + itsPort);
         }
         try {
-            return new InetSocketAddress(InetAddress.getByName(host), port);
+            return new InetSocketAddress(InetAddress.getByName(of), itsPort);
         } catch (UnknownHostException e) {
-            throw new Failure("cannot resolve '" + host + "': check the name, or give the address", e);
+            throw new Failure("cannot resolve '" + of + "': check the name, or give the address", e);
         }
     }
 
@@ -90,13 +94,25 @@ final class NvmeHost {
     }
 
     NvmeController connect() throws InterruptedException {
-        InetSocketAddress address = address();
-        NvmeOptions options = options();
-        return NvmeController.connect(address, options.subsystem(subsystem == null ? onlySubsystem() : subsystem));
+        return connect(address(), subsystem, "--subsystem");
     }
 
-    private String onlySubsystem() throws InterruptedException {
-        List<String> names = discover().stream()
+    /**
+     * Connects to another target with the same settings.
+     *
+     * @param its the name of a subsystem, or null for the only one
+     */
+    NvmeController connect(String to, int itsPort, String its) throws InterruptedException {
+        return connect(address(to, "--to-port", itsPort), its, "--to-subsystem");
+    }
+
+    private NvmeController connect(InetSocketAddress address, String name, String option) throws InterruptedException {
+        NvmeOptions options = options();
+        return NvmeController.connect(address, options.subsystem(name == null ? onlySubsystem(address, option) : name));
+    }
+
+    private String onlySubsystem(InetSocketAddress address, String option) throws InterruptedException {
+        List<String> names = NvmeDiscovery.discover(address, options()).stream()
                 .filter(entry -> entry.isNvm() && entry.isRdma())
                 .map(DiscoveryEntry::subsystem)
                 .distinct()
@@ -105,14 +121,19 @@ final class NvmeHost {
             throw new Failure(
                     names.isEmpty()
                             ? "the target has no subsystem for this host"
-                            : "the target has several subsystems: name one of " + String.join(", ", names)
-                                    + " with --subsystem");
+                            : "the target has several subsystems: name one of " + String.join(", ", names) + " with "
+                                    + option);
         }
         return names.getFirst();
     }
 
     /** Returns the namespace with an id, or the only one if the id is 0. */
     static NvmeNamespace namespace(NvmeController controller, int id) {
+        return namespace(controller, id, "--namespace");
+    }
+
+    /** The same where another option chooses it. */
+    static NvmeNamespace namespace(NvmeController controller, int id, String option) {
         List<NvmeNamespace> all = controller.namespaces();
         List<NvmeNamespace> found =
                 all.stream().filter(each -> id == 0 || each.id() == id).toList();
@@ -123,8 +144,8 @@ final class NvmeHost {
             throw new Failure(
                     all.isEmpty()
                             ? "the subsystem has no namespace that can be used"
-                            : "the subsystem has the namespaces " + String.join(", ", ids)
-                                    + ": choose one with --namespace");
+                            : "the subsystem has the namespaces " + String.join(", ", ids) + ": choose one with "
+                                    + option);
         }
         return found.getFirst();
     }

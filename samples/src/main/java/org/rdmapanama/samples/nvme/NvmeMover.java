@@ -16,7 +16,7 @@ import org.rdmapanama.samples.ProgressBar;
 /** Moves a part of a namespace into a file, or from one, with several commands in flight. */
 final class NvmeMover {
     /** The most bytes of one command: more makes nothing faster. */
-    private static final int PIECE = 128 * 1024;
+    static final int PIECE = 128 * 1024;
 
     private final NvmeNamespace namespace;
     private final FileChannel file;

@@ -56,23 +56,28 @@ public final class LatencyRecord {
         histogram.reset();
     }
 
-    long count() {
+    /** Returns the number of values. */
+    public long count() {
         return histogram.getTotalCount();
     }
 
-    double min() {
+    /** Returns the shortest time, in microseconds. */
+    public double min() {
         return histogram.getMinValue() / nanosPerMicro;
     }
 
-    double max() {
+    /** Returns the longest time, in microseconds. */
+    public double max() {
         return histogram.getMaxValue() / nanosPerMicro;
     }
 
-    double average() {
+    /** Returns the average, in microseconds. */
+    public double average() {
         return histogram.getMean() / nanosPerMicro;
     }
 
-    double deviation() {
+    /** Returns the standard deviation, in microseconds. */
+    public double deviation() {
         return histogram.getStdDeviation() / nanosPerMicro;
     }
 

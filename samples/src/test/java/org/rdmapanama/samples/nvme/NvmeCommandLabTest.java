@@ -83,4 +83,70 @@ class NvmeCommandLabTest {
         server.interrupt();
         assertEquals(130, server.join(), server::toString);
     }
+
+    @Test
+    void shouldCopyToAnotherTargetAndMeasure() throws Exception {
+        byte[] data = FillPattern.bytes(SIZE, 7);
+        Path source = Files.write(folder.resolve("source"), data);
+        Path disk = Files.write(folder.resolve("disk"), new byte[SIZE + 4096]);
+        String port = Lab.portText();
+        String toPort = Lab.portText();
+        String host = Lab.SECOND_HOST;
+        Run first = Run.start("nvme", "serve", host, "-p", port, "--file", source.toString());
+        Run second = Run.start("nvme", "serve", host, "-p", toPort, "--file", disk.toString());
+        first.await("until Ctrl-C");
+        second.await("until Ctrl-C");
+
+        succeed(Run.start("nvme", "copy", host, host, "-p", port, "--to-port", toPort, "--depth", "3"));
+        assertArrayEquals(Arrays.copyOf(data, SIZE + 4096), Files.readAllBytes(disk));
+        Run more = Run.start("nvme", "copy", host, host, "-p", toPort, "--to-port", port);
+        assertEquals(1, more.join());
+        assertTrue(more.err().contains("ends after " + SIZE + " bytes, and " + (SIZE + 4096)), more::toString);
+
+        Path plot = folder.resolve("plot.svg");
+        Run reads = Run.start(
+                "nvme",
+                "bench",
+                host,
+                "-p",
+                port,
+                "--depth",
+                "4",
+                "--count",
+                "500",
+                "--warmup",
+                "20",
+                "--plot",
+                plot.toString());
+        succeed(reads);
+        assertTrue(reads.out().contains("read of 4 KiB, at random places, depth 4"), reads::toString);
+        assertTrue(reads.out().contains("\n       500 "), reads::toString);
+        assertTrue(Files.readString(plot).contains("</svg>"));
+        assertArrayEquals(data, Files.readAllBytes(source));
+        Run writes = Run.start(
+                "nvme",
+                "bench",
+                host,
+                "-p",
+                port,
+                "--operation",
+                "write",
+                "--block",
+                "64KiB",
+                "--sequential",
+                "--count",
+                Integer.toString(SIZE / 65536),
+                "--warmup",
+                "0");
+        succeed(writes);
+        assertArrayEquals(new byte[SIZE], Files.readAllBytes(source));
+        Run odd = Run.start("nvme", "bench", host, "-p", port, "--block", "5000");
+        assertEquals(1, odd.join());
+        assertTrue(odd.err().contains("--block must be a multiple of the block size, which is 4096"), odd::toString);
+
+        first.interrupt();
+        second.interrupt();
+        assertEquals(130, first.join(), first::toString);
+        assertEquals(130, second.join(), second::toString);
+    }
 }
