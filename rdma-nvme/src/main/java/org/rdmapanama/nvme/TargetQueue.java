@@ -69,6 +69,9 @@ final class TargetQueue {
     private static final NvmeEvent CHANGE =
             new NvmeEvent(NvmeEvent.NOTICE, NvmeEvent.NAMESPACES_CHANGED, AdminCommands.CHANGED_NAMESPACES_LOG);
 
+    /** What is filled with zeros at once. Between the pieces the queue looks whether it is to end. */
+    private static final long PIECE = 1 << 20;
+
     private static final int FORCE_UNIT_ACCESS = 1 << 30;
     private static final int DEALLOCATE = 1 << 2;
     private static final int DISABLE_FLOW_CONTROL = 1 << 2;
@@ -717,7 +720,9 @@ final class TargetQueue {
                 answer(slot, 0, same ? NvmeStatus.SUCCESS : NvmeStatus.COMPARE_FAILURE);
             }
             case Opcode.WRITE_ZEROES -> {
-                backing.zero(start, length);
+                for (long done = 0; done < length && !stopping; done += PIECE) {
+                    backing.zero(start + done, Math.min(PIECE, length - done));
+                }
                 answer(slot, 0, NvmeStatus.SUCCESS);
             }
             case Opcode.FLUSH -> {
@@ -811,13 +816,22 @@ final class TargetQueue {
             }
         }
         if ((Command.dword(entry, 11) & DEALLOCATE) != 0) {
-            for (int i = 0; i < count; i++) {
+            // It is a hint: a host that names blocks again and again gets no more done than a whole namespace.
+            long left = namespace.blocks();
+            for (int i = 0; i < count && left > 0; i++) {
                 long first = Fields.get64(data, (long) i * RANGE_BYTES + 8);
-                long blocks = Integer.toUnsignedLong(Fields.get32(data, (long) i * RANGE_BYTES + 4));
-                namespace.backing().discard(first << namespace.blockShift(), blocks << namespace.blockShift());
+                long blocks = Math.min(left, Integer.toUnsignedLong(Fields.get32(data, (long) i * RANGE_BYTES + 4)));
+                discard(namespace.backing(), first << namespace.blockShift(), blocks << namespace.blockShift());
+                left -= blocks;
             }
         }
         return NvmeStatus.SUCCESS;
+    }
+
+    private void discard(NvmeBacking backing, long start, long length) {
+        for (long done = 0; done < length && !stopping; done += PIECE) {
+            backing.discard(start + done, Math.min(PIECE, length - done));
+        }
     }
 
     /** Sends data to the host, and then the response. */
@@ -834,6 +848,10 @@ final class TargetQueue {
     }
 
     private void answer(int slot, long result, NvmeStatus status) {
+        if (stopping) {
+            // The command may have been executed in part only.
+            return;
+        }
         prepareAnswer(slot, result, status);
         queuePair.postSend(answers[slot]);
     }
