@@ -2,8 +2,10 @@ package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
 import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +56,9 @@ public final class NvmeTarget implements AutoCloseable {
 
     private static final Duration TICK = Duration.ofMillis(100);
 
+    /** How long a handshake may take: a host needs one answer of its own for it. */
+    private static final Duration HANDSHAKE = Duration.ofSeconds(2);
+
     /** The entries of an Admin queue (Fabrics 1.1, 2.2). */
     static final int ADMIN_ENTRIES = 32;
 
@@ -87,6 +92,8 @@ public final class NvmeTarget implements AutoCloseable {
                     address,
                     new RdmaServerOptions()
                             .connections(this::choose)
+                            .handshakeTimeout(HANDSHAKE)
+                            .maxPending(Math.max(1, options.maxQueues() / 4))
                             .onFailedHandshake(e -> LOG.debug("a host did not connect: {}", e.toString())));
         } catch (RuntimeException | Error e) {
             arena.close();
@@ -192,8 +199,9 @@ public final class NvmeTarget implements AutoCloseable {
         if (wanted.receives() < wanted.sends()) {
             return reject(request, PrivateData.INVALID_RECEIVE_SIZE);
         }
+        InetAddress host = request.remoteAddress().getAddress();
         // Requests are answered one after the other, so that no other queue comes in between.
-        if (closed || queues.size() >= options.maxQueues()) {
+        if (closed || !hasRoom(host)) {
             return reject(request, PrivateData.NO_RESOURCES);
         }
         return Optional.of(new RdmaConnectionOptions()
@@ -203,10 +211,34 @@ public final class NvmeTarget implements AutoCloseable {
                 .completionEvents(true)
                 .privateData(PrivateData.answer(entries))
                 .prepare(connection -> {
-                    TargetQueue queue = new TargetQueue(this, connection, wanted.queue(), entries);
+                    TargetQueue queue = new TargetQueue(this, connection, host, wanted.queue(), entries);
                     connection.attach(queue);
                     queues.add(queue);
                 }));
+    }
+
+    /**
+     * Whether there may be another queue. Connections without a Connect take at most half of them: then the oldest one ends.
+     * One address gets less than all, so that others find room.
+     */
+    private boolean hasRoom(InetAddress host) {
+        int most = options.maxQueues();
+        List<TargetQueue> idle = queues.stream().filter(TargetQueue::isIdle).toList();
+        if (idle.size() >= (most + 1) / 2) {
+            idle.stream()
+                    .filter(each -> !each.isStopping())
+                    .min(Comparator.comparingLong(each -> each.made() - System.nanoTime()))
+                    .ifPresent(TargetQueue::stop);
+        }
+        long ofHost = queues.stream()
+                .filter(each -> Objects.equals(each.host(), host))
+                .count();
+        return queues.size() < most && ofHost < shareOf(most);
+    }
+
+    /** What one address may have of a number: an eighth stays for others. */
+    private static int shareOf(int most) {
+        return most - most / 8;
     }
 
     private static Optional<RdmaConnectionOptions> reject(ConnectionRequest request, int reason) {
@@ -290,6 +322,12 @@ public final class NvmeTarget implements AutoCloseable {
             TargetQueue admin, boolean discovery, String hostName, byte[] hostId, int keepAliveMillis) {
         synchronized (controllers) {
             if (closed || controllers.size() >= options.maxControllers()) {
+                return null;
+            }
+            long ofHost = controllers.values().stream()
+                    .filter(each -> Objects.equals(each.host(), admin.host()))
+                    .count();
+            if (ofHost >= shareOf(options.maxControllers())) {
                 return null;
             }
             int id = lastId;

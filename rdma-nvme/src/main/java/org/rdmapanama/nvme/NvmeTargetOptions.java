@@ -129,7 +129,9 @@ public final class NvmeTargetOptions {
     }
 
     /**
-     * Sets how many queues there may be in all. Each has a thread, and memory for its commands.
+     * Sets how many queues there may be in all. Each has a thread, and memory for its commands. From 8 on, an eighth of them
+     * is kept from each address for the hosts at others. Connections on which no Connect has come take at most half: another
+     * one ends the oldest.
      *
      * @param count 1 to 65535
      * @return this
@@ -141,7 +143,8 @@ public final class NvmeTargetOptions {
     }
 
     /**
-     * Sets how many controllers there may be, which is how many hosts may be connected.
+     * Sets how many controllers there may be, which is how many hosts may be connected. From 8 on, an eighth of them is kept
+     * from each address for the hosts at others.
      *
      * @param count 1 to 65519
      * @return this

@@ -1,6 +1,7 @@
 package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -69,6 +70,11 @@ final class TargetController {
 
     int ioQueues() {
         return ioQueues;
+    }
+
+    /** Where the host is; null if that is not known. */
+    InetAddress host() {
+        return admin.host();
     }
 
     boolean isOf(String name, byte[] identifier) {

@@ -2,6 +2,7 @@ package org.rdmapanama.nvme;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -87,6 +88,7 @@ final class TargetQueue {
     private final NvmeTarget target;
     private final NvmeTargetOptions options;
     private final RdmaConnection connection;
+    private final InetAddress host;
     private final QueuePair queuePair;
     private final int number;
     private final int slots;
@@ -138,7 +140,8 @@ final class TargetQueue {
     /** The slots of requests for events, which wait for one. */
     private final ArrayDeque<Integer> eventRequests = new ArrayDeque<>();
 
-    private TargetController controller;
+    /** Null before Connect. The queue's own thread sets it. */
+    private volatile TargetController controller;
 
     /** The number of entries that the host's queue has, and how many were taken, modulo that. */
     private int size;
@@ -158,10 +161,11 @@ final class TargetQueue {
     private ByteBuffer comparison;
 
     /** Prepares a connection, before the host can send. */
-    TargetQueue(NvmeTarget target, RdmaConnection connection, int number, int slots) {
+    TargetQueue(NvmeTarget target, RdmaConnection connection, InetAddress host, int number, int slots) {
         this.target = target;
         this.options = target.options();
         this.connection = connection;
+        this.host = host;
         this.number = number;
         this.slots = slots;
         queuePair = connection.queuePair();
@@ -227,6 +231,25 @@ final class TargetQueue {
     /** Whether the handshake has failed, so that this will never be started. */
     synchronized boolean isUnused() {
         return thread == null && !queuePair.isOpen();
+    }
+
+    /** Whether the connection is there, but no Connect has come yet. */
+    synchronized boolean isIdle() {
+        return thread != null && controller == null;
+    }
+
+    boolean isStopping() {
+        return stopping;
+    }
+
+    /** When the queue was made, by System.nanoTime. */
+    long made() {
+        return made;
+    }
+
+    /** Where the host is; null if that is not known. */
+    InetAddress host() {
+        return host;
     }
 
     /** Ends the queue soon. Any thread may call it. */
