@@ -22,6 +22,8 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.cm.CmEventType;
+import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
@@ -82,6 +84,9 @@ public final class NvmeTarget implements AutoCloseable {
     private volatile SortedMap<Integer, NvmeTargetOptions.Served> namespaces;
 
     private volatile boolean closed;
+
+    /** When a failure was logged last; 0 for never. The target's thread has it. */
+    private long warned;
 
     private NvmeTarget(InetSocketAddress address, NvmeTargetOptions options) {
         this.options = options;
@@ -252,33 +257,62 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     private void run() {
+        boolean accepting = true;
         while (!closed) {
             try {
-                server.accept(TICK).ifPresent(this::begin);
-                for (RdmaConnection gone = server.nextEnded(); gone != null; gone = server.nextEnded()) {
-                    if (gone.attachment() instanceof TargetQueue queue) {
-                        queue.stop();
-                    }
+                if (accepting) {
+                    accepting = accept();
+                } else {
+                    Thread.sleep(TICK);
                 }
-                endSilent();
-                forgetUnused();
+                // Whatever keeps hosts from connecting, those that are gone must not keep their queues.
+                attempt(this::endGone);
+                attempt(this::endSilent);
+                attempt(this::forgetUnused);
             } catch (InterruptedException e) {
                 return;
-            } catch (RuntimeException | OutOfMemoryError e) {
-                if (!closed) {
-                    LOG.warn("a host could not be connected", e);
-                    pause();
-                }
             }
         }
     }
 
-    /** So that what fails all the time does not take a processor. */
-    private static void pause() {
+    /** Waits for a host, and returns whether there can be another one. */
+    private boolean accept() throws InterruptedException {
         try {
+            server.accept(TICK).ifPresent(this::begin);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            warn("a host could not be connected", e);
+            if (e instanceof ConnectionException removal && removal.event() == CmEventType.DEVICE_REMOVAL) {
+                LOG.error("{} takes no more hosts, because its device was removed", this);
+                return false;
+            }
+            // So that what fails all the time does not take a processor.
             Thread.sleep(10);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        }
+        return true;
+    }
+
+    private void attempt(Runnable cleaning) {
+        try {
+            cleaning.run();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            warn("what is left of a host could not be cleaned up", e);
+        }
+    }
+
+    /** Logs the first failure, and then at most one a second: hosts may cause as many as they want. */
+    private void warn(String what, Throwable failure) {
+        long now = System.nanoTime();
+        if (!closed && (warned == 0 || now - warned > 1_000_000_000)) {
+            warned = now;
+            LOG.warn("{}", what, failure);
+        }
+    }
+
+    private void endGone() {
+        for (RdmaConnection gone = server.nextEnded(); gone != null; gone = server.nextEnded()) {
+            if (gone.attachment() instanceof TargetQueue queue) {
+                queue.stop();
+            }
         }
     }
 
