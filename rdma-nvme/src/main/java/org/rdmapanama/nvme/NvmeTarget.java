@@ -472,7 +472,18 @@ public final class NvmeTarget implements AutoCloseable {
             }
             closed = true;
         }
-        server.close();
+        try {
+            server.close();
+        } finally {
+            try {
+                endQueues();
+            } finally {
+                arena.close();
+            }
+        }
+    }
+
+    private void endQueues() {
         boolean interrupted = join(thread);
         for (TargetQueue queue : queues) {
             queue.stop();
@@ -480,7 +491,6 @@ public final class NvmeTarget implements AutoCloseable {
         for (TargetQueue queue : queues) {
             interrupted |= queue.join();
         }
-        arena.close();
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -15,7 +15,6 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
-import org.rdmapanama.VerbsException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.memory.AccessFlag;
@@ -337,19 +336,26 @@ final class TargetQueue {
         }
         try {
             connection.close();
-        } catch (VerbsException e) {
+        } catch (RuntimeException e) {
             LOG.warn("{} was not closed completely", this, e);
+        } finally {
+            leave();
         }
+    }
+
+    /** Leaves controller and target, which would count a queue that stays. */
+    private void leave() {
         TargetController left = controller;
-        if (left != null) {
-            if (number == 0) {
+        try {
+            if (left != null && number == 0) {
                 target.remove(left);
                 left.end();
-            } else {
+            } else if (left != null) {
                 left.remove(number, this);
             }
+        } finally {
+            target.ended(this);
         }
-        target.ended(this);
     }
 
     private void take(int index) {
