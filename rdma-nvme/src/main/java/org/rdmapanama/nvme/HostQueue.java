@@ -86,6 +86,9 @@ final class HostQueue implements AutoCloseable {
 
     private int underWay;
 
+    /** How many of those may take any time. */
+    private int patientCount;
+
     /** Where the next entry goes, and how far the controller has taken the entries. */
     private int tail;
 
@@ -159,7 +162,8 @@ final class HostQueue implements AutoCloseable {
     int take() {
         check();
         if (freeCount == 0 || (tail + 1) % entries == head) {
-            if (freeCount == slots) {
+            // Events come some time or never: nothing else is under way whose response could say more.
+            if (freeCount > 0 && slots - freeCount == patientCount) {
                 lose(protocolError("responses to all commands, and did not say that it has taken their entries,"));
                 check();
             }
@@ -232,6 +236,7 @@ final class HostQueue implements AutoCloseable {
     /** Has the command of a slot wait for its response for any time. */
     void waitForEver(int slot) {
         patient[slot] = true;
+        patientCount++;
     }
 
     /** Looks for responses without waiting. Ends all commands once the connection is lost. */
@@ -319,6 +324,10 @@ final class HostQueue implements AutoCloseable {
     private void end(int slot) {
         state[slot] = DONE;
         underWay--;
+        if (patient[slot]) {
+            patient[slot] = false;
+            patientCount--;
+        }
         done[(doneHead + doneCount) % slots] = slot;
         doneCount++;
     }
