@@ -207,16 +207,16 @@ final class HostQueue implements AutoCloseable {
 
     private void post(int slot, long cookie, MemoryRegion data, long offset, int length) {
         SendWorkRequest send = sends[slot];
-        send.clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
-        if (data != null) {
-            send.add(data, offset, length);
-        }
         cookies[slot] = cookie;
         sent[slot] = false;
         answered[slot] = false;
         patient[slot] = false;
         begun[slot] = System.nanoTime();
         try {
+            send.clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
+            if (data != null) {
+                send.add(data, offset, length);
+            }
             queuePair.postSend(send);
         } catch (RuntimeException e) {
             putBack(slot);
