@@ -393,7 +393,12 @@ final class HostQueue implements AutoCloseable {
         try {
             connection.close();
         } finally {
-            endAll();
+            if (queuePair.isOpen()) {
+                // The controller may still reach the memory of the commands: they end with a later attempt.
+                lossSettled = false;
+            } else {
+                endAll();
+            }
         }
     }
 
