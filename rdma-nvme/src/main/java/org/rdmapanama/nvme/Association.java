@@ -306,7 +306,7 @@ final class Association {
                 if (slot >= 0) {
                     Command.beginFabrics(queue.command(slot), Opcode.DISCONNECT, slot);
                     queue.submit(slot, USUAL);
-                    queue.finish(slot, "Disconnect of queue " + queue.number(), other -> {});
+                    queue.finish(slot, "Disconnect of queue " + queue.number(), queue::release);
                 }
             }
         } catch (NvmeException e) {

@@ -430,6 +430,12 @@ final class HostQueue implements AutoCloseable {
      * @param others takes the slots of other commands that have ended
      */
     long finish(int slot, String command, IntConsumer others) {
+        if (slot < 0) {
+            // Blocking calls have a queue for themselves, so that there is a slot.
+            lose(new IllegalStateException("queue " + number + " has no entry for " + command + ", though " + underWay
+                    + " of " + slots + " commands are under way"));
+            throw lostException(command);
+        }
         boolean interrupted = false;
         try {
             while (true) {
@@ -458,13 +464,20 @@ final class HostQueue implements AutoCloseable {
         }
     }
 
-    /** Waits as {@link #await} does, and returns whether there was an interrupt. */
+    /**
+     * Waits as {@link #await} does, and returns whether there was an interrupt. A failure ends all commands, because nobody
+     * may go on while the controller can still reach the memory of one.
+     */
     boolean awaitUninterruptibly() {
         try {
             await(Long.MAX_VALUE);
             return false;
         } catch (InterruptedException e) {
             return true;
+        } catch (RuntimeException e) {
+            lose(e);
+            settleLoss();
+            return false;
         }
     }
 

@@ -213,7 +213,7 @@ public final class NvmeNamespace {
             HostQueue queue = controller.lockQueue("a command");
             try {
                 int slot = IoCommands.deallocate(queue, this, first, count, controller.inCapsuleData(), 0);
-                queue.finish(slot, describe(Opcode.DATASET_MANAGEMENT, first, count), other -> {});
+                queue.finish(slot, describe(Opcode.DATASET_MANAGEMENT, first, count), queue::release);
             } finally {
                 queue.lock.unlock();
             }
@@ -261,7 +261,7 @@ public final class NvmeNamespace {
         HostQueue queue = controller.lockQueue("a command");
         try {
             int slot = IoCommands.simple(queue, opcode, this, first, blocks, 0);
-            queue.finish(slot, describe(opcode, first, blocks), other -> {});
+            queue.finish(slot, describe(opcode, first, blocks), queue::release);
         } finally {
             queue.lock.unlock();
         }
@@ -328,7 +328,7 @@ public final class NvmeNamespace {
         boolean interrupted = false;
         try {
             long begun = 0;
-            NvmeException failure = null;
+            RuntimeException failure = null;
             while ((begun < blocks && failure == null) || queue.underWay() > 0) {
                 while (begun < blocks && failure == null) {
                     int count = (int) Math.min(most, blocks - begun);
@@ -344,8 +344,9 @@ public final class NvmeNamespace {
                                 offset + (begun << blockShift),
                                 inCapsule,
                                 first + begun);
-                    } catch (NvmeException lost) {
-                        failure = lost;
+                    } catch (RuntimeException e) {
+                        // Those under way must end first: the caller may free their memory.
+                        failure = e;
                         break;
                     }
                     if (slot < 0) {
