@@ -192,12 +192,17 @@ public final class NvmeController implements AutoCloseable {
                 }
                 association.end();
                 Association made = Association.open(address, options, client, domain);
-                if (!made.serial().equals(association.serial())) {
-                    made.shutDown();
-                    LOG.warn("{} is not connected again: it is another subsystem now", this);
-                    return false;
+                try {
+                    if (!made.serial().equals(association.serial())) {
+                        made.shutDown();
+                        LOG.warn("{} is not connected again: it is another subsystem now", this);
+                        return false;
+                    }
+                    known.values().removeIf(each -> !isSame(made, each));
+                } catch (RuntimeException | Error e) {
+                    made.close();
+                    throw e;
                 }
-                known.values().removeIf(each -> !isSame(made, each));
                 association = made;
                 LOG.info("{} is connected again", this);
                 return true;
