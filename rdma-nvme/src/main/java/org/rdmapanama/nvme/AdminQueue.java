@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
@@ -19,6 +21,8 @@ import org.rdmapanama.nvme.wire.Opcode;
  * <p>Threads: any number. What a command returns in the memory may be read as long as the caller holds {@link #lock}.
  */
 final class AdminQueue {
+    private static final Logger LOG = LogManager.getLogger(AdminQueue.class);
+
     /** The entries of an Admin queue: the least that a controller must have (Fabrics 1.1, 2.2). */
     static final int ENTRIES = 32;
 
@@ -124,10 +128,16 @@ final class AdminQueue {
         }
     }
 
+    /** Says that this host is there. What the controller answers shows that it is, too, whatever that is. */
     void keepAlive() {
         lock();
         try {
             execute("Keep Alive", entry -> {}, Opcode.KEEP_ALIVE, 0, 0);
+        } catch (NvmeException e) {
+            if (queue.isLost()) {
+                throw e;
+            }
+            LOG.debug("{}", e.getMessage());
         } finally {
             unlock();
         }
@@ -216,6 +226,18 @@ final class AdminQueue {
         }
     }
 
+    /** Reads the list of changed namespaces. A controller that has none is there all the same. Needs the lock. */
+    private void unmaskChanges() {
+        try {
+            readLog("Get Log Page (changed namespaces)", CHANGED_NAMESPACES, 0, 4096);
+        } catch (NvmeException e) {
+            if (queue.isLost()) {
+                throw e;
+            }
+            LOG.debug("there may be no further events of namespaces: {}", e.getMessage());
+        }
+    }
+
     /** Returns the events that have come. Reads the log page of each, so that there can be another one, and asks for that. */
     List<NvmeEvent> takeEvents() {
         lock();
@@ -228,7 +250,7 @@ final class AdminQueue {
             events.clear();
             for (NvmeEvent event : taken) {
                 if (event.isNamespacesChanged()) {
-                    readLog("Get Log Page (changed namespaces)", CHANGED_NAMESPACES, 0, 4096);
+                    unmaskChanges();
                 }
                 requestEvent();
             }
