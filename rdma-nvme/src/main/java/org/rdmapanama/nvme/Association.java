@@ -363,6 +363,9 @@ final class Association {
             if (queue.lock.tryLock()) {
                 try {
                     queue.poll();
+                } catch (RuntimeException e) {
+                    // The thread that keeps the association goes on, to close the others and to connect again.
+                    LOG.warn("queue {} at {} was not closed", queue.number(), address, e);
                 } finally {
                     queue.lock.unlock();
                 }
