@@ -9,6 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -308,6 +310,53 @@ class HostileHostLabTest {
         RejectedException e = assertThrows(
                 RejectedException.class, () -> new RawHost(arena, disk.address(), request.bytes()).close());
         assertEquals(reason, MemorySegment.ofArray(e.privateData()).get(ValueLayout.JAVA_BYTE, 2));
+    }
+
+    @Test
+    void shouldNotDeallocateForHours() throws Exception {
+        int blocks = 1 << 18;
+        NvmeBacking large = NvmeBacking.ofMemory((long) blocks * BLOCK);
+        try (Disk disk = new Disk(large, BLOCK);
+                VerbsArena arena = VerbsArena.ofShared();
+                RawHost admin = new RawHost(arena, disk.address(), 0, 0)) {
+            int id = admin.start(0);
+            try (RawHost io = new RawHost(arena, disk.address(), 1, id)) {
+                assertTrue(io.connect(1, id, 0).isSuccess());
+                Command.begin(io.capsule, Opcode.DATASET_MANAGEMENT, 1, 1);
+                Command.dword(io.capsule, 10, 255);
+                Command.dword(io.capsule, 11, 4);
+                Command.inCapsule(io.capsule, 0, 256 * 16);
+                for (int i = 0; i < 256; i++) {
+                    Fields.set32(io.capsule, Command.BYTES + 16L * i + 4, blocks);
+                    Fields.set64(io.capsule, Command.BYTES + 16L * i + 8, 0);
+                }
+                // 256 times 128 MiB take longer.
+                assertTrue(io.exchange(Command.BYTES + 256 * 16, Duration.ofSeconds(2)));
+                assertEquals(0, Response.status(io.response));
+            }
+        }
+    }
+
+    @Test
+    void shouldFindRoomBesideConnectionsWithoutConnect() throws Exception {
+        NvmeTargetOptions served =
+                new NvmeTargetOptions(Disk.NAME).namespace(1, BLOCK, other).maxQueues(8);
+        try (Disk disk = new Disk(served, other);
+                VerbsArena arena = VerbsArena.ofShared()) {
+            List<RawHost> idle = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                try {
+                    idle.add(new RawHost(arena, disk.address(), 0, 0));
+                } catch (RejectedException full) {
+                    // There may be no room for this one.
+                }
+            }
+            Thread.sleep(200);
+            try (NvmeController controller = disk.connect()) {
+                controller.namespaces().getFirst().flush();
+            }
+            idle.forEach(RawHost::close);
+        }
     }
 
     @Test

@@ -8,6 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -17,6 +21,8 @@ import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.nvme.wire.Response;
+import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
 
 /** Targets that answer what they must not, or not at all: the host says so within its limits. */
 @Tag("lab")
@@ -66,7 +72,7 @@ class HostileTargetLabTest {
             assertTrue(System.nanoTime() - start < 5_000_000_000L);
             assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
             // All queues are lost with one.
-            org.rdmapanama.testing.Bound.usual()
+            Bound.usual()
                     .await("the controller is still there", () -> !controller.isConnected());
             assertThrows(NvmeException.class, namespace::flush);
             assertThrows(NvmeException.class, controller::namespaces);
@@ -120,6 +126,96 @@ class HostileTargetLabTest {
             return Response.BYTES;
         });
         assertTrue(e.getMessage().contains("did not say that it has taken their entries"), e::getMessage);
+    }
+
+    @Test
+    void shouldNoticeThatTheAdminQueueIsNotTaken() throws Exception {
+        try (RawTarget target = new RawTarget();
+                NvmeController controller = NvmeController.connect(target.address(), options())) {
+            target.fault = (command, data, response) -> {
+                Fields.set16(response, 8, 0xffff);
+                return Response.BYTES;
+            };
+            CompletableFuture<Void> asking = Async.start(() -> {
+                while (true) {
+                    controller.namespaces();
+                }
+            });
+            ExecutionException e = assertThrows(ExecutionException.class, () -> asking.get(5, TimeUnit.SECONDS));
+            assertTrue(
+                    e.getCause().getMessage().contains("did not say that it has taken their entries"),
+                    e.getCause()::getMessage);
+        }
+    }
+
+    @Test
+    void shouldKeepControllersThatAnswerWithErrors() throws Exception {
+        AtomicInteger events = new AtomicInteger();
+        AtomicInteger errors = new AtomicInteger();
+        try (RawTarget target = new RawTarget()) {
+            target.events.set(2);
+            target.fault = (command, data, response) -> {
+                int opcode = Command.opcode(command);
+                boolean isPage = opcode == Opcode.GET_LOG_PAGE && data.byteSize() > 0;
+                if (isPage || opcode == Opcode.KEEP_ALIVE) {
+                    errors.incrementAndGet();
+                    Fields.set16(response, 14, NvmeStatus.INVALID_OPCODE.field());
+                }
+                return Response.BYTES;
+            };
+            NvmeOptions options =
+                    options().keepAlive(Duration.ofMillis(200)).onEvent(event -> events.incrementAndGet());
+            try (NvmeController controller = NvmeController.connect(target.address(), options)) {
+                Bound.usual().await("no answers with errors: " + errors, () -> events.get() == 2 && errors.get() >= 5);
+                assertTrue(controller.isConnected());
+                assertFalse(controller.namespaces().isEmpty());
+            }
+        }
+    }
+
+    @Test
+    void shouldEndAllCommandsOfACallThatFails() throws Exception {
+        try (RawTarget target = new RawTarget();
+                NvmeController controller = NvmeController.connect(target.address(), options())) {
+            NvmeNamespace namespace = controller.namespaces().getFirst();
+            MemorySegment memory = controller.allocate(1 << 20).memory();
+            HostQueue queue = controller.lockQueue("a test");
+            queue.lock.unlock();
+            AtomicBoolean failed = new AtomicBoolean();
+            target.fault = ofIo((command, data, response) -> {
+                // While the host waits for several commands, it cannot any more.
+                if (!failed.getAndSet(true)) {
+                    queue.connection().queuePair().close();
+                    queue.connection().sendQueue().close();
+                }
+                return RawTarget.Fault.SILENCE;
+            });
+            NvmeException e = assertThrows(NvmeException.class, () -> namespace.write(0, memory));
+            assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
+            assertEquals(0, queue.underWay());
+        }
+    }
+
+    @Test
+    void shouldCloseWhatAFailedAttemptHasOpened() throws Exception {
+        try (RawTarget target = new RawTarget();
+                NvmeController controller = NvmeController.connect(
+                        target.address(),
+                        options().keepAlive(Duration.ofMillis(200)).reconnect(2, Duration.ofMillis(10)))) {
+            assertFalse(controller.namespaces().isEmpty());
+            AtomicInteger attempts = new AtomicInteger();
+            target.fault = (command, data, response) -> {
+                int opcode = Command.opcode(command);
+                boolean isNamespace =
+                        opcode == Opcode.IDENTIFY && data.byteSize() > 0 && Command.dword(command, 10) == 0;
+                if (isNamespace) {
+                    attempts.incrementAndGet();
+                }
+                return isNamespace || opcode == Opcode.KEEP_ALIVE ? RawTarget.Fault.SILENCE : Response.BYTES;
+            };
+            Bound.usual().await("it does not connect again", () -> attempts.get() == 2);
+            Bound.usual().await("connections are left", () -> target.connections() == 0);
+        }
     }
 
     @Test

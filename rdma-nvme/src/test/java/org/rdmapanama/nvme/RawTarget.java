@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -60,6 +61,9 @@ final class RawTarget implements AutoCloseable {
     private volatile boolean closed;
     volatile Fault fault = Fault.NONE;
 
+    /** How many requests for events are answered, at once, with a change of namespaces. */
+    final AtomicInteger events = new AtomicInteger();
+
     RawTarget() {
         server = RdmaServer.listen(
                 arena,
@@ -102,6 +106,11 @@ final class RawTarget implements AutoCloseable {
                 }
             }
         }));
+    }
+
+    /** How many connections there are. */
+    int connections() {
+        return connections.size();
     }
 
     InetSocketAddress address() {
@@ -174,7 +183,10 @@ final class RawTarget implements AutoCloseable {
                 }
             } else if (isAdmin) {
                 if (opcode == Opcode.ASYNC_EVENT_REQUEST) {
-                    return;
+                    if (events.getAndDecrement() <= 0) {
+                        return;
+                    }
+                    result = new NvmeEvent(NvmeEvent.NOTICE, NvmeEvent.NAMESPACES_CHANGED, 4).result();
                 }
                 if (opcode == Opcode.IDENTIFY) {
                     data = page.memory().asSlice(0, 4096).fill((byte) 0);
