@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Objects;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.ControllerData;
 import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.pool.RegisteredBuffer;
@@ -271,24 +272,33 @@ public final class NvmeNamespace {
         long blocks = blocksOf(memory.byteSize());
         checkBlocks(first, blocks);
         MemoryRegion region = controller.regionOf(memory);
+        checkRegion(region, opcode);
         transfer(opcode, first, blocks, region, memory.address() - region.address());
     }
 
     private void transfer(int opcode, long first, RegisteredBuffer buffer) {
         long blocks = blocksOf(buffer.byteSize());
         checkBlocks(first, blocks);
-        checkRegion(buffer.region());
+        checkRegion(buffer.region(), opcode);
         if (!buffer.isOpen()) {
             throw new IllegalStateException(buffer + " is closed");
         }
         transfer(opcode, first, blocks, buffer.region(), buffer.offset());
     }
 
-    /** Checks that a region is one of the controller's protection domain. */
-    void checkRegion(MemoryRegion region) {
+    /** Checks that a region is one of the controller's protection domain, and that the controller may reach it. */
+    void checkRegion(MemoryRegion region, int opcode) {
         if (!Objects.equals(region.protectionDomain(), controller.protectionDomain())) {
             throw new IllegalArgumentException(region + " belongs to another protection domain than " + controller
                     + ": register the memory on NvmeController.protectionDomain");
+        }
+        if (!region.isOpen()) {
+            throw new IllegalStateException(region + " is closed");
+        }
+        AccessFlag needed = opcode == Opcode.READ ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
+        if (!region.access().contains(needed)) {
+            throw new IllegalArgumentException(region + " must be registered with " + needed + " for "
+                    + Opcode.name(false, opcode, 0) + ", and has " + region.access());
         }
     }
 

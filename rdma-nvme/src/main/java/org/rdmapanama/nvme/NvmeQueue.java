@@ -254,7 +254,7 @@ public final class NvmeQueue implements AutoCloseable {
             long cookie) {
         checkNamespace(namespace);
         namespace.checkBlocks(first, blocks);
-        namespace.checkRegion(region);
+        namespace.checkRegion(region, opcode);
         if (blocks > namespace.maxBlocks()) {
             throw new IllegalArgumentException("one command may transfer at most " + namespace.maxBlocks()
                     + " blocks of " + namespace.blockSize() + " bytes: " + blocks);
