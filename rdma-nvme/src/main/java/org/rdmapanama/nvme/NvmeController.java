@@ -288,8 +288,13 @@ public final class NvmeController implements AutoCloseable {
             NvmeNamespace namespace = identify(present, id);
             if (namespace != null) {
                 NvmeNamespace before = known.get(id);
-                boolean unchanged =
-                        before != null && before.isSame(namespace) && before.blockCount() == namespace.blockCount();
+                boolean same = before != null && before.isSame(namespace);
+                boolean unchanged = same && before.blockCount() == namespace.blockCount();
+                if (same && !unchanged) {
+                    namespace.succeeds(before);
+                } else if (!same && before != null) {
+                    before.replaced();
+                }
                 if (!unchanged) {
                     known.put(id, namespace);
                 }

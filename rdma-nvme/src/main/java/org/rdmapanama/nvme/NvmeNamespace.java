@@ -5,6 +5,7 @@ import java.nio.channels.SeekableByteChannel;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.ControllerData;
@@ -33,8 +34,8 @@ public final class NvmeNamespace {
     private final int blockShift;
     private final byte[] guid;
 
-    /** Whether another namespace has its id now. */
-    private volatile boolean replaced;
+    /** Whether another namespace has its id now. All objects of a namespace have this in common. */
+    private volatile AtomicBoolean replaced = new AtomicBoolean();
 
     NvmeNamespace(NvmeController controller, int id, long blockCount, int blockShift, byte[] guid) {
         this.controller = controller;
@@ -253,9 +254,14 @@ public final class NvmeNamespace {
         return id == other.id && blockShift == other.blockShift && Arrays.equals(guid, other.guid);
     }
 
-    /** The controller was connected again, and has another namespace with this id, or none. */
+    /** The controller has another namespace with this id, or none. */
     void replaced() {
-        replaced = true;
+        replaced.set(true);
+    }
+
+    /** This is the same as another one, of another size. */
+    void succeeds(NvmeNamespace before) {
+        replaced = before.replaced;
     }
 
     private void simple(int opcode, long first, int blocks) {
@@ -312,10 +318,9 @@ public final class NvmeNamespace {
 
     /** Checks what no command can say; what is not there, the controller reports. */
     void checkBlocks(long first, long blocks) {
-        if (replaced) {
+        if (replaced.get()) {
             throw new IllegalStateException(
-                    this + " is gone, or another one has its id since the controller was connected"
-                            + " again: ask NvmeController.namespaces");
+                    this + " is gone, or another one has its id now: ask NvmeController.namespaces");
         }
         if (first < 0) {
             throw new IllegalArgumentException("firstBlock must not be negative: " + first);
