@@ -22,6 +22,9 @@ final class TargetController {
     /** What a controller needs beyond its time of keep-alive before it counts as silent, for the pauses of a busy machine. */
     private static final long GRACE_NANOS = 1_000_000_000;
 
+    /** How long discovery without keep-alive may be silent (Fabrics 1.1, 5): two minutes. */
+    private static final int DISCOVERY_MILLIS = 120_000;
+
     private final int id;
     private final boolean discovery;
     private final String hostName;
@@ -81,9 +84,10 @@ final class TargetController {
         return hostName.equals(name) && Arrays.equals(hostId, identifier);
     }
 
-    /** Sets the time of keep-alive in milliseconds, 32 bits without sign; 0 for none. */
+    /** Sets the time of keep-alive in milliseconds, 32 bits without sign; 0 for none, except that discovery has an end. */
     void keepAlive(int millis) {
-        keepAliveNanos = Integer.toUnsignedLong(millis) * 1_000_000;
+        int time = discovery && millis == 0 ? DISCOVERY_MILLIS : millis;
+        keepAliveNanos = Integer.toUnsignedLong(time) * 1_000_000;
     }
 
     int keepAliveMillis() {
