@@ -100,11 +100,18 @@ final class Association {
      * Connects, enables the controller, and opens the I/O queues. What is open is closed again when that fails.
      *
      * @param given the protection domain, which an earlier association has used; null for that of the device
+     * @param opening gets the association as soon as it sends commands, to lose it when nobody wants it any more
      */
-    static Association open(InetSocketAddress address, NvmeOptions options, RdmaClient client, ProtectionDomain given)
+    static Association open(
+            InetSocketAddress address,
+            NvmeOptions options,
+            RdmaClient client,
+            ProtectionDomain given,
+            Consumer<Association> opening)
             throws InterruptedException {
         Association made = new Association(address, options, client, given);
         try {
+            opening.accept(made);
             made.start();
             return made;
         } catch (InterruptedException | RuntimeException | Error e) {
@@ -172,6 +179,10 @@ final class Association {
             throw new IllegalStateException("what answers at " + address + " is not an NVMe target");
         }
         all.add(queue);
+        RuntimeException reason = lost;
+        if (reason != null) {
+            queue.lose(reason);
+        }
         return queue;
     }
 

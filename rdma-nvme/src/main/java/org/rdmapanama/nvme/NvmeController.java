@@ -76,6 +76,9 @@ public final class NvmeController implements AutoCloseable {
     /** The present one, or the last one. */
     private volatile Association association;
 
+    /** The one that this has tried to make last; null before. */
+    private volatile Association opening;
+
     private final Thread keeper;
 
     /** Of closing, which happens once. */
@@ -87,7 +90,7 @@ public final class NvmeController implements AutoCloseable {
         this.address = address;
         this.options = options;
         try {
-            association = Association.open(address, options, client, null);
+            association = Association.open(address, options, client, null, made -> {});
             domain = association.domain();
         } catch (InterruptedException | RuntimeException | Error e) {
             try {
@@ -191,7 +194,7 @@ public final class NvmeController implements AutoCloseable {
                     return false;
                 }
                 association.end();
-                Association made = Association.open(address, options, client, domain);
+                Association made = Association.open(address, options, client, domain, this::opening);
                 try {
                     if (!made.serial().equals(association.serial())) {
                         made.shutDown();
@@ -213,6 +216,13 @@ public final class NvmeController implements AutoCloseable {
             }
         }
         return false;
+    }
+
+    /** The next association begins. */
+    private void opening(Association made) {
+        opening = made;
+        // Closing sets that first, and then looks for an association.
+        check();
     }
 
     /** Looks whether a namespace is what it was. Otherwise programs must not use it any more. */
@@ -511,6 +521,11 @@ public final class NvmeController implements AutoCloseable {
         closed = true;
         // The thread ends an attempt to connect, and nothing else that an interrupt could disturb.
         keeper.interrupt();
+        // Its commands do not end with an interrupt, and each could take its whole time.
+        Association attempt = opening;
+        if (attempt != null && !attempt.equals(association)) {
+            attempt.lose(new IllegalStateException("the controller was closed by this host"));
+        }
         closing.lock();
         try {
             association.shutDown();
