@@ -11,19 +11,23 @@ public final class NvmeDiscovery {
     /** Of a peer that says that there are more, the first ones count. */
     private static final int MOST_ENTRIES = 4096;
 
+    /** How many entries one command reads, if the controller allows it. */
+    private static final int ENTRIES_AT_ONCE = 16;
+
     /** How often a log that changes meanwhile is read again. */
     private static final int ATTEMPTS = 10;
 
     private NvmeDiscovery() {}
 
     /**
-     * Connects to a discovery controller, reads its log, and disconnects.
+     * Connects to a discovery controller, reads its log, and disconnects. Reading ends after {@link NvmeOptions#commandTimeout},
+     * however many entries there are.
      *
      * @param address the address of the target, or of the discovery service
      * @param options the host's name and times; the name of the subsystem is replaced
      * @return the entries, at most 4096
      * @throws IllegalArgumentException when the host name is unresolved
-     * @throws IllegalStateException when the log has an unknown format, or changes all the time
+     * @throws IllegalStateException when the log has an unknown format, changes all the time, or takes too long
      * @throws InterruptedException when the thread is interrupted
      * @throws NullPointerException when an argument is null
      * @throws NvmeException when the controller refuses or is lost
@@ -33,11 +37,12 @@ public final class NvmeDiscovery {
             throws InterruptedException {
         try (NvmeController controller =
                 NvmeController.connect(address, options.copy().subsystem(DiscoveryLog.NAME))) {
+            long deadline = System.nanoTime() + options.commandTimeout().toNanos();
             AdminQueue admin = controller.adminQueue();
             admin.lock();
             try {
                 for (int i = 0; i < ATTEMPTS; i++) {
-                    List<DiscoveryEntry> entries = read(controller);
+                    List<DiscoveryEntry> entries = read(controller, deadline);
                     if (entries != null) {
                         return entries;
                     }
@@ -51,25 +56,42 @@ public final class NvmeDiscovery {
     }
 
     /** Returns the entries; null if the log has changed meanwhile. */
-    private static List<DiscoveryEntry> read(NvmeController controller) {
-        MemorySegment header = readLog(controller, 0);
+    private static List<DiscoveryEntry> read(NvmeController controller, long deadline) throws InterruptedException {
+        MemorySegment header = readLog(controller, 0, 1, deadline);
         long generation = DiscoveryLog.generation(header);
         long records = DiscoveryLog.records(header);
         if (DiscoveryLog.format(header) != 0) {
             throw new IllegalStateException("the discovery log at " + controller.address() + " has the unknown format "
                     + DiscoveryLog.format(header));
         }
+        int count = records < 0 ? 0 : (int) Math.min(records, MOST_ENTRIES);
+        int atOnce = Math.clamp(controller.maxTransfer() / DiscoveryLog.ENTRY_BYTES, 1, ENTRIES_AT_ONCE);
         List<DiscoveryEntry> entries = new ArrayList<>();
-        for (long i = 0; i < Math.min(records, MOST_ENTRIES) && records > 0; i++) {
-            entries.add(entry(readLog(controller, DiscoveryLog.HEADER_BYTES + i * DiscoveryLog.ENTRY_BYTES)));
+        while (entries.size() < count) {
+            int some = Math.min(atOnce, count - entries.size());
+            long offset = DiscoveryLog.HEADER_BYTES + (long) entries.size() * DiscoveryLog.ENTRY_BYTES;
+            MemorySegment read = readLog(controller, offset, some, deadline);
+            for (int i = 0; i < some; i++) {
+                entries.add(entry(read.asSlice((long) i * DiscoveryLog.ENTRY_BYTES, DiscoveryLog.ENTRY_BYTES)));
+            }
         }
-        return DiscoveryLog.generation(readLog(controller, 0)) == generation ? entries : null;
+        return DiscoveryLog.generation(readLog(controller, 0, 1, deadline)) == generation ? entries : null;
     }
 
-    private static MemorySegment readLog(NvmeController controller, long offset) {
+    /** Reads entries, or the header, which has the same size. */
+    private static MemorySegment readLog(NvmeController controller, long offset, int entries, long deadline)
+            throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        if (System.nanoTime() - deadline > 0) {
+            throw new IllegalStateException("the discovery log at " + controller.address()
+                    + " was not read in the time for commands, up to its offset " + offset
+                    + ": the target is slow, or NvmeOptions.commandTimeout too short");
+        }
         return controller
                 .adminQueue()
-                .readLog("Get Log Page (discovery)", DiscoveryLog.PAGE, offset, DiscoveryLog.ENTRY_BYTES);
+                .readLog("Get Log Page (discovery)", DiscoveryLog.PAGE, offset, entries * DiscoveryLog.ENTRY_BYTES);
     }
 
     private static DiscoveryEntry entry(MemorySegment entry) {
