@@ -2,6 +2,7 @@ package org.rdmapanama.nvme;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -185,9 +186,14 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
         }
 
         @Override
-        void flush() {
+        void flush() throws IOException {
             if (memory.isMapped() && !isReadOnly()) {
-                memory.force();
+                try {
+                    memory.force();
+                } catch (UncheckedIOException e) {
+                    // A disk that fails ends the command, and not its queue.
+                    throw e.getCause();
+                }
             }
         }
 
