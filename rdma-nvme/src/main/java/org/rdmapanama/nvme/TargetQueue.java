@@ -147,7 +147,9 @@ final class TargetQueue {
 
     private int head;
     private boolean flowControl = true;
-    private boolean disconnecting;
+
+    /** The slot of a Disconnect that was answered; -1 before. */
+    private int disconnect = -1;
 
     private volatile boolean stopping;
 
@@ -382,7 +384,7 @@ final class TargetQueue {
     private void answered(int slot) {
         answering[slot] = false;
         freeBuffer(slot);
-        if (disconnecting) {
+        if (slot == disconnect) {
             end("the host has disconnected");
             return;
         }
@@ -579,7 +581,7 @@ final class TargetQueue {
                 if (number == 0) {
                     answer(slot, 0, NvmeStatus.INVALID_OPCODE);
                 } else {
-                    disconnecting = true;
+                    disconnect = slot;
                     // The host may connect a queue with this number as soon as it has the answer.
                     controller.remove(number, this);
                     answer(slot, 0, NvmeStatus.SUCCESS);
