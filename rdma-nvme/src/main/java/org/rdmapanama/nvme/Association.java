@@ -301,9 +301,12 @@ final class Association {
             if (hasDisconnect) {
                 disconnect(queue);
             }
-            queue.close();
         } finally {
-            freeNumber(queue.number());
+            try {
+                queue.close();
+            } finally {
+                freeNumber(queue.number());
+            }
         }
     }
 
