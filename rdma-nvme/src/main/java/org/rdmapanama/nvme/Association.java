@@ -46,6 +46,9 @@ final class Association {
     /** The status of the connection manager when the target's program, and not its kernel, rejects. */
     private static final int REJECTED_BY_PROGRAM = 28;
 
+    /** How often a Connect is sent that the controller refuses because it is busy. */
+    private static final int CONNECTS = 5;
+
     private static final long USUAL = 0;
 
     private final InetSocketAddress address;
@@ -273,7 +276,7 @@ final class Association {
         try {
             int entries = queueEntries();
             queue = connectQueue(number, entries, domain);
-            admin.connect(queue, options, controllerId, entries, 0);
+            connectWhenFree(queue, entries);
             checkNotLost("opening a queue");
             return queue;
         } catch (InterruptedException | RuntimeException | Error e) {
@@ -283,6 +286,21 @@ final class Association {
                 closeQueue(queue);
             }
             throw e;
+        }
+    }
+
+    /** Sends Connect, again if an earlier queue with the number has not ended yet on the controller's side. */
+    private void connectWhenFree(HostQueue queue, int entries) throws InterruptedException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                admin.connect(queue, options, controllerId, entries, 0);
+                return;
+            } catch (NvmeException e) {
+                if (!e.status().matches(NvmeStatus.CONNECT_BUSY) || queue.isLost() || attempt == CONNECTS) {
+                    throw e;
+                }
+            }
+            Thread.sleep(20L * attempt);
         }
     }
 

@@ -128,14 +128,22 @@ final class TargetController {
                 status = sizesFit && (value >> 4 & 7) == 0 ? Property.READY : Property.FATAL;
             } else if (!enabled) {
                 status = 0;
-                closing = List.copyOf(queues.values());
+                closing = takeQueues();
             }
             if ((value & Property.SHUTDOWN_MASK) != 0) {
                 status = (status & ~Property.SHUTDOWN_STATUS_MASK) | Property.SHUTDOWN_COMPLETE;
-                closing = List.copyOf(queues.values());
+                closing = new ArrayList<>(closing);
+                closing.addAll(takeQueues());
             }
         }
         closing.forEach(TargetQueue::stop);
+    }
+
+    /** Returns the I/O queues, and makes their numbers free at once: a host may connect them again. Needs the monitor. */
+    private List<TargetQueue> takeQueues() {
+        List<TargetQueue> taken = List.copyOf(queues.values());
+        queues.clear();
+        return taken;
     }
 
     /** A namespace has come, gone, or changed. */
