@@ -25,6 +25,10 @@ final class AdminCommands {
     private static final int HEALTH_LOG = 0x02;
     private static final int FIRMWARE_LOG = 0x03;
     static final int CHANGED_NAMESPACES_LOG = 0x04;
+
+    /** Get Log Page: the event of the page is not over with this. */
+    private static final int RETAIN_EVENT = 1 << 15;
+
     private static final int EFFECTS_LOG = 0x05;
 
     private static final int IDENTIFY_BYTES = ControllerData.BYTES;
@@ -181,7 +185,14 @@ final class AdminCommands {
             switch (page) {
                 case ERROR_LOG -> bytes = new byte[64];
                 case HEALTH_LOG, FIRMWARE_LOG -> bytes = new byte[512];
-                case CHANGED_NAMESPACES_LOG -> bytes = controller.takeChanges();
+                case CHANGED_NAMESPACES_LOG -> {
+                    int size = TargetController.CHANGES_BYTES;
+                    if (offset < 0 || offset > size || (offset & 3) != 0) {
+                        return NvmeStatus.INVALID_FIELD;
+                    }
+                    boolean isEnd = data.byteSize() >= size - offset;
+                    bytes = controller.changes(isEnd, (Command.dword(entry, 10) & RETAIN_EVENT) == 0);
+                }
                 case EFFECTS_LOG -> bytes = effects();
                 default -> {
                     return NvmeStatus.INVALID_LOG_PAGE;

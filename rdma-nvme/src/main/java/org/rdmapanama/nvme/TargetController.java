@@ -22,6 +22,9 @@ final class TargetController {
     /** What a controller needs beyond its time of keep-alive before it counts as silent, for the pauses of a busy machine. */
     private static final long GRACE_NANOS = 1_000_000_000;
 
+    /** The size of the log page of changed namespaces. */
+    static final int CHANGES_BYTES = 4 * NvmeTargetOptions.MAX_NAMESPACES;
+
     /** How long discovery without keep-alive may be silent (Fabrics 1.1, 5): two minutes. */
     private static final int DISCOVERY_MILLIS = 120_000;
 
@@ -165,16 +168,25 @@ final class TargetController {
         return true;
     }
 
-    /** Returns the log page of changed namespaces, and begins a new list. */
-    synchronized byte[] takeChanges() {
-        byte[] bytes = new byte[4 * NvmeTargetOptions.MAX_NAMESPACES];
+    /**
+     * Returns the log page of changed namespaces.
+     *
+     * @param isEnd whether the host reads it to its end: then a new list begins
+     * @param unmask whether it wants to be told of the next change
+     */
+    synchronized byte[] changes(boolean isEnd, boolean unmask) {
+        byte[] bytes = new byte[CHANGES_BYTES];
         int at = 0;
         for (int id : changes) {
             Fields.set32(MemorySegment.ofArray(bytes), at, id);
             at += Integer.BYTES;
         }
-        changes.clear();
-        masked = false;
+        if (isEnd) {
+            changes.clear();
+        }
+        if (unmask) {
+            masked = false;
+        }
         return bytes;
     }
 
