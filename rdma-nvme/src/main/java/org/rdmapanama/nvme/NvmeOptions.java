@@ -1,6 +1,5 @@
 package org.rdmapanama.nvme;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.UUID;
@@ -43,10 +42,11 @@ public final class NvmeOptions {
     public NvmeOptions() {}
 
     private static String checkedName(String what, String name) {
-        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-        if (bytes == 0 || bytes > LONGEST_NAME || name.indexOf('\0') >= 0) {
-            throw new IllegalArgumentException(
-                    what + " must have 1 to " + LONGEST_NAME + " bytes and none that is zero: " + name);
+        boolean fits = !name.isEmpty() && name.length() <= LONGEST_NAME;
+        // Names of peers are read so: others would never be the same.
+        if (!fits || name.endsWith(" ") || !name.chars().allMatch(each -> each >= ' ' && each <= '~')) {
+            throw new IllegalArgumentException(what + " must have 1 to " + LONGEST_NAME
+                    + " printable characters of ASCII, and no blank at its end: " + name);
         }
         return name;
     }
@@ -69,9 +69,9 @@ public final class NvmeOptions {
     /**
      * Sets the name of the subsystem to connect to.
      *
-     * @param name an NVMe qualified name (NQN) of 1 to 223 bytes; {@link NvmeDiscovery} finds those of an address
+     * @param name an NVMe qualified name (NQN) of 1 to 223 characters of ASCII; {@link NvmeDiscovery} finds those of an address
      * @return this
-     * @throws IllegalArgumentException when the name is too short or too long
+     * @throws IllegalArgumentException when the name is too short or too long, has other characters, or ends with a blank
      * @throws NullPointerException when the name is null
      */
     public NvmeOptions subsystem(String name) {
@@ -82,9 +82,9 @@ public final class NvmeOptions {
     /**
      * Sets the name of this host, by which a target decides whether it may connect.
      *
-     * @param name an NVMe qualified name (NQN) of 1 to 223 bytes; by default it is made from the host's id
+     * @param name an NVMe qualified name (NQN) of 1 to 223 characters of ASCII; by default it is made from the host's id
      * @return this
-     * @throws IllegalArgumentException when the name is too short or too long
+     * @throws IllegalArgumentException when the name is too short or too long, has other characters, or ends with a blank
      * @throws NullPointerException when the name is null
      */
     public NvmeOptions host(String name) {

@@ -38,8 +38,8 @@ public final class NvmeTargetOptions {
      * Creates options without namespaces: queues of 128 entries, 16 I/O queues for each controller, 64 controllers, 256 queues
      * for all of them, 4096 bytes of data in a capsule, and 128 KiB for one command.
      *
-     * @param subsystem the NVMe qualified name (NQN) of the subsystem, 1 to 223 bytes
-     * @throws IllegalArgumentException when the name is too short or too long
+     * @param subsystem the NVMe qualified name (NQN) of the subsystem, 1 to 223 characters of ASCII
+     * @throws IllegalArgumentException when the name is too short or too long, has other characters, or ends with a blank
      * @throws NullPointerException when the name is null
      */
     public NvmeTargetOptions(String subsystem) {

@@ -388,12 +388,13 @@ final class TargetQueue {
             end("the host has disconnected");
             return;
         }
-        if (arrived[slot]) {
-            arrived[slot] = false;
-            begin(slot);
-        }
+        // These have come before.
         while (freeCount > 0 && !waiting.isEmpty() && !stopping) {
             begin(waiting.remove());
+        }
+        if (arrived[slot] && !stopping) {
+            arrived[slot] = false;
+            begin(slot);
         }
     }
 
