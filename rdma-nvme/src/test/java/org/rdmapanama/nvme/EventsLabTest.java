@@ -11,6 +11,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.nvme.wire.Command;
+import org.rdmapanama.nvme.wire.Fields;
+import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
 
@@ -55,6 +59,50 @@ class EventsLabTest {
             assertThrows(
                     IllegalArgumentException.class, () -> disk.target.addNamespace(1, 512, NvmeBacking.ofMemory(512)));
         }
+    }
+
+    @Test
+    void shouldRefuseObjectsOfAnotherNamespace() throws Exception {
+        try (Disk disk = Disk.ofMemory(64);
+                NvmeController controller = disk.connect()) {
+            MemorySegment memory = controller.allocate(4096).memory();
+            disk.target.addNamespace(7, 4096, NvmeBacking.ofMemory(1 << 20));
+            NvmeNamespace small = controller.namespaces().getLast();
+            disk.target.removeNamespace(7);
+            disk.target.addNamespace(7, 4096, NvmeBacking.ofMemory(1 << 21));
+            NvmeNamespace large = controller.namespaces().getLast();
+            assertEquals(2 * small.blockCount(), large.blockCount());
+            small.read(0, memory);
+            disk.target.removeNamespace(7);
+            disk.target.addNamespace(7, 512, NvmeBacking.ofMemory(1 << 21));
+            controller.namespaces().getLast().read(0, memory);
+            assertThrows(IllegalStateException.class, () -> large.write(0, memory));
+            assertThrows(IllegalStateException.class, () -> small.write(0, memory));
+        }
+    }
+
+    @Test
+    void shouldKeepTheListOfChangesUntilItIsRead() throws Exception {
+        try (Disk disk = Disk.ofMemory(64);
+                VerbsArena arena = VerbsArena.ofShared();
+                RawHost admin = new RawHost(arena, disk.address(), 0, 0)) {
+            admin.start(0);
+            disk.target.addNamespace(7, 512, NvmeBacking.ofMemory(512));
+            assertEquals(NvmeStatus.INVALID_FIELD, readChanges(admin, 4096, 2));
+            assertEquals(NvmeStatus.SUCCESS, readChanges(admin, 8, 0));
+            assertEquals(NvmeStatus.SUCCESS, readChanges(admin, 4096, 0));
+            assertEquals(7, Fields.get32(admin.data.memory(), 0));
+            assertEquals(NvmeStatus.SUCCESS, readChanges(admin, 4096, 0));
+            assertEquals(0, Fields.get32(admin.data.memory(), 0));
+        }
+    }
+
+    private static NvmeStatus readChanges(RawHost admin, int length, int offset) throws InterruptedException {
+        Command.begin(admin.capsule, Opcode.GET_LOG_PAGE, 1, -1);
+        Command.keyed(admin.capsule, admin.data.address(), length, admin.data.rkey(), Command.KEYED);
+        Command.dword(admin.capsule, 10, 4 | (length / 4 - 1) << 16);
+        Command.dword(admin.capsule, 12, offset);
+        return admin.execute(Command.BYTES);
     }
 
     @Test

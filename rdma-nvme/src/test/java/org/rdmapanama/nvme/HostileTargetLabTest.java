@@ -72,8 +72,7 @@ class HostileTargetLabTest {
             assertTrue(System.nanoTime() - start < 5_000_000_000L);
             assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
             // All queues are lost with one.
-            Bound.usual()
-                    .await("the controller is still there", () -> !controller.isConnected());
+            Bound.usual().await("the controller is still there", () -> !controller.isConnected());
             assertThrows(NvmeException.class, namespace::flush);
             assertThrows(NvmeException.class, controller::namespaces);
             return e;
@@ -215,6 +214,28 @@ class HostileTargetLabTest {
             };
             Bound.usual().await("it does not connect again", () -> attempts.get() == 2);
             Bound.usual().await("connections are left", () -> target.connections() == 0);
+        }
+    }
+
+    @Test
+    void shouldCloseWhileItConnectsAgain() throws Exception {
+        try (RawTarget target = new RawTarget()) {
+            NvmeController controller =
+                    NvmeController.connect(target.address(), Disk.options().reconnect(100, Duration.ofMillis(10)));
+            AtomicInteger asked = new AtomicInteger();
+            target.fault = (command, data, response) -> {
+                if (Command.opcode(command) != Opcode.IDENTIFY) {
+                    return Response.BYTES;
+                }
+                asked.incrementAndGet();
+                return RawTarget.Fault.SILENCE;
+            };
+            target.disconnect();
+            Bound.usual().await("it does not connect again", () -> asked.get() > 0);
+            long start = System.nanoTime();
+            controller.close();
+            long took = System.nanoTime() - start;
+            assertTrue(took < 5_000_000_000L, () -> "closing took " + took + " ns");
         }
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Random;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
 
@@ -197,6 +199,28 @@ class QueueLabTest {
             // The controller goes on with its other queues.
             namespace.read(0, region.memory().asSlice(0, 4096));
             Bound.usual().await("the controller was lost with one queue", controller::isConnected);
+        }
+    }
+
+    @Test
+    void shouldRefuseRegionsThatTheControllerCannotReach() throws Exception {
+        try (Disk disk = Disk.ofMemory(64);
+                NvmeController controller = disk.connect();
+                NvmeQueue queue = controller.openQueue()) {
+            NvmeNamespace namespace = controller.namespaces().getFirst();
+            MemorySegment memory = Arena.ofAuto().allocate(4096, 4096);
+            MemoryRegion readable =
+                    controller.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
+            IllegalArgumentException e =
+                    assertThrows(IllegalArgumentException.class, () -> queue.tryRead(namespace, 0, readable, 0, 8, 1));
+            assertTrue(e.getMessage().contains("REMOTE_WRITE"), e::getMessage);
+            assertTrue(queue.tryWrite(namespace, 0, readable, 0, 8, 1));
+            NvmeResults results = new NvmeResults(1);
+            assertEquals(1, queue.await(results, Duration.ofSeconds(10)));
+            readable.close();
+            assertThrows(IllegalStateException.class, () -> queue.tryWrite(namespace, 0, readable, 0, 8, 1));
+            namespace.flush();
+            assertTrue(controller.isConnected());
         }
     }
 }

@@ -113,6 +113,12 @@ final class RawTarget implements AutoCloseable {
         return connections.size();
     }
 
+    /** Ends all connections, as a target does that goes. */
+    void disconnect() {
+        connections.forEach(RdmaConnection::close);
+        connections.clear();
+    }
+
     InetSocketAddress address() {
         return server.localAddress();
     }
