@@ -61,6 +61,9 @@ public final class NvmeTarget implements AutoCloseable {
     /** How long a handshake may take: a host needs one answer of its own for it. */
     private static final Duration HANDSHAKE = Duration.ofSeconds(2);
 
+    /** How long the last commands of a namespace that is removed may take. */
+    private static final Duration LAST_COMMANDS = Duration.ofSeconds(10);
+
     /** The entries of an Admin queue (Fabrics 1.1, 2.2). */
     static final int ADMIN_ENTRIES = 32;
 
@@ -129,6 +132,24 @@ public final class NvmeTarget implements AutoCloseable {
         return namespaces;
     }
 
+    /** Returns a namespace for a command, which gives it back with {@link #release}; null if there is none. */
+    NvmeTargetOptions.Served acquire(int id) {
+        NvmeTargetOptions.Served found = namespaces.get(id);
+        if (found != null) {
+            found.users().incrementAndGet();
+            // Who has removed it meanwhile does not wait for this command.
+            if (!found.equals(namespaces.get(id))) {
+                release(found);
+                return null;
+            }
+        }
+        return found;
+    }
+
+    static void release(NvmeTargetOptions.Served namespace) {
+        namespace.users().decrementAndGet();
+    }
+
     /**
      * Adds a namespace, and tells the hosts that want to know.
      *
@@ -151,22 +172,58 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     /**
-     * Removes a namespace, and tells the hosts that want to know. Commands that have begun are executed; later ones fail. Its
-     * memory stays registered until the target is closed.
+     * Removes a namespace, and tells the hosts that want to know. Commands that have begun are executed; later ones fail. When
+     * this returns, nothing reads or writes the memory or the file of the namespace any more, and its memory is not registered.
+     * An interrupt does not end the wait for that.
      *
      * @param id its id
      * @return whether there was one
+     * @throws IllegalStateException when commands still use it after ten seconds; it is removed, and its memory stays
+     *     registered until the target is closed
+     * @throws org.rdmapanama.VerbsException when the memory cannot be deregistered
      */
     public boolean removeNamespace(int id) {
+        NvmeTargetOptions.Served removed;
         synchronized (regions) {
             SortedMap<Integer, NvmeTargetOptions.Served> changed = new TreeMap<>(namespaces);
-            if (changed.remove(id) == null) {
+            removed = changed.remove(id);
+            if (removed == null) {
                 return false;
             }
             namespaces = changed;
         }
         tellOf(id);
+        awaitNoCommands(removed);
+        synchronized (regions) {
+            for (Map<NvmeTargetOptions.Served, MemoryRegion> each : regions.values()) {
+                MemoryRegion region = each.remove(removed);
+                if (region != null) {
+                    region.close();
+                }
+            }
+        }
         return true;
+    }
+
+    private static void awaitNoCommands(NvmeTargetOptions.Served removed) {
+        long start = System.nanoTime();
+        boolean interrupted = false;
+        while (removed.users().get() > 0 && System.nanoTime() - start < LAST_COMMANDS.toNanos()) {
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        int left = removed.users().get();
+        if (left > 0) {
+            throw new IllegalStateException("namespace " + removed.id() + " is removed, but " + left
+                    + " commands still use it after " + LAST_COMMANDS
+                    + ": close the target before the memory or the file");
+        }
     }
 
     private void tellOf(int namespace) {

@@ -3,6 +3,7 @@ package org.rdmapanama.nvme;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What a {@link NvmeTarget} serves, and within which limits.
@@ -14,8 +15,8 @@ import java.util.TreeMap;
  * <p>Threads: not thread-safe.
  */
 public final class NvmeTargetOptions {
-    /** A namespace that a target serves. */
-    record Served(int id, int blockShift, long blocks, NvmeBacking backing) {
+    /** A namespace that a target serves, and how many commands use it now. */
+    record Served(int id, int blockShift, long blocks, NvmeBacking backing, AtomicInteger users) {
         long bytes() {
             return blocks << blockShift;
         }
@@ -89,7 +90,7 @@ public final class NvmeTargetOptions {
             throw new IllegalArgumentException("the backing must have at least one block of " + blockSize
                     + " bytes, and has " + backing.byteSize() + " bytes");
         }
-        return new Served(id, shift, blocks, backing);
+        return new Served(id, shift, blocks, backing, new AtomicInteger());
     }
 
     /**
@@ -184,7 +185,10 @@ public final class NvmeTargetOptions {
 
     NvmeTargetOptions copy() {
         NvmeTargetOptions copy = new NvmeTargetOptions(subsystem);
-        copy.namespaces.putAll(namespaces);
+        for (Served each : namespaces.values()) {
+            // Each target counts its own commands.
+            copy.namespace(each.id(), 1 << each.blockShift(), each.backing());
+        }
         copy.serial = serial;
         copy.queueSize = queueSize;
         copy.ioQueues = ioQueues;

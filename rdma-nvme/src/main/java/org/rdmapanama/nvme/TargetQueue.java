@@ -347,6 +347,9 @@ final class TargetQueue {
 
     /** Leaves controller and target, which would count a queue that stays. */
     private void leave() {
+        for (int i = 0; i < slots; i++) {
+            release(i);
+        }
         TargetController left = controller;
         try {
             if (left != null && number == 0) {
@@ -383,6 +386,7 @@ final class TargetQueue {
 
     private void answered(int slot) {
         answering[slot] = false;
+        release(slot);
         freeBuffer(slot);
         if (slot == disconnect) {
             end("the host has disconnected");
@@ -395,6 +399,14 @@ final class TargetQueue {
         if (arrived[slot] && !stopping) {
             arrived[slot] = false;
             begin(slot);
+        }
+    }
+
+    /** The command of a slot does not use its namespace any more. */
+    private void release(int slot) {
+        if (serving[slot] != null) {
+            NvmeTarget.release(serving[slot]);
+            serving[slot] = null;
         }
     }
 
@@ -428,7 +440,8 @@ final class TargetQueue {
             return;
         }
         MemorySegment entry = entries[slot];
-        serving[slot] = number == 0 ? null : target.namespaces().get(Command.namespace(entry));
+        release(slot);
+        serving[slot] = number == 0 ? null : target.acquire(Command.namespace(entry));
         NvmeStatus problem = problemOf(entry);
         if (problem != null) {
             answer(slot, 0, problem);
@@ -717,8 +730,8 @@ final class TargetQueue {
         int opcode = Command.opcode(entry);
         NvmeTargetOptions.Served namespace = serving[slot];
         if (opcode == Opcode.FLUSH && Command.namespace(entry) == ALL_NAMESPACES) {
-            for (NvmeTargetOptions.Served each : target.namespaces().values()) {
-                each.backing().flush();
+            for (int id : target.namespaces().keySet()) {
+                flush(id);
             }
             answer(slot, 0, NvmeStatus.SUCCESS);
             return;
@@ -762,6 +775,17 @@ final class TargetQueue {
                 answer(slot, 0, NvmeStatus.SUCCESS);
             }
             default -> answer(slot, 0, manage(slot, namespace, entry));
+        }
+    }
+
+    private void flush(int id) throws IOException {
+        NvmeTargetOptions.Served namespace = target.acquire(id);
+        if (namespace != null) {
+            try {
+                namespace.backing().flush();
+            } finally {
+                NvmeTarget.release(namespace);
+            }
         }
     }
 

@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -15,6 +19,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.Opcode;
+import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
 
@@ -103,6 +108,33 @@ class EventsLabTest {
         Command.dword(admin.capsule, 10, 4 | (length / 4 - 1) << 16);
         Command.dword(admin.capsule, 12, offset);
         return admin.execute(Command.BYTES);
+    }
+
+    @Test
+    void shouldLeaveTheMemoryOfARemovedNamespaceAlone() throws Exception {
+        try (Disk disk = Disk.ofMemory(64);
+                NvmeController controller = disk.connect(Disk.options().queues(2))) {
+            for (int round = 0; round < 5; round++) {
+                MemorySegment blocks = Arena.ofAuto().allocate(1 << 20, 4096);
+                disk.target.addNamespace(7, 4096, NvmeBacking.ofMemory(blocks));
+                NvmeNamespace added = controller.namespaces().getLast();
+                MemorySegment memory = controller.allocate(1 << 20).memory();
+                AtomicInteger writes = new AtomicInteger();
+                CompletableFuture<Void> writing = Async.start(() -> {
+                    while (true) {
+                        memory.fill((byte) writes.incrementAndGet());
+                        added.write(0, memory);
+                    }
+                });
+                Bound.usual().await("nothing is written", () -> writes.get() > 3);
+                assertTrue(disk.target.removeNamespace(7));
+                MemorySegment then = Arena.ofAuto().allocate(1 << 20).copyFrom(blocks);
+                ExecutionException e = assertThrows(ExecutionException.class, () -> Async.get(writing));
+                assertEquals(NvmeStatus.INVALID_NAMESPACE, ((NvmeException) e.getCause()).status());
+                assertEquals(-1, then.mismatch(blocks));
+            }
+            assertTrue(controller.isConnected());
+        }
     }
 
     @Test
