@@ -364,8 +364,23 @@ public final class NvmeController implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device refuses
      */
     public MemoryRegion register(MemorySegment memory) {
-        MemoryRegion region =
-                domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+        return register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+    }
+
+    /**
+     * Registers memory of the program for some transfers of this controller only: a target that is hostile cannot write into
+     * memory without REMOTE_WRITE.
+     *
+     * @param memory native memory that is not freed before the region is closed, such as of {@code Arena.ofAuto()}
+     * @param access REMOTE_READ for writes to the namespace and for comparisons, LOCAL_WRITE and REMOTE_WRITE for reads
+     * @return the region, which this controller knows until one of both is closed
+     * @throws IllegalArgumentException when the memory cannot be registered
+     * @throws IllegalStateException when this is closed
+     * @throws NullPointerException when an argument is null
+     * @throws org.rdmapanama.VerbsException when the device refuses
+     */
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        MemoryRegion region = domain.register(memory, access);
         regions.removeIf(each -> !each.isOpen());
         regions.add(region);
         return region;

@@ -24,7 +24,9 @@ import org.rdmapanama.pool.RegisteredBuffer;
  * }
  *
  * <p>The memory of a command must not be used, nor its region closed, before the command has ended. When the controller is
- * lost, all commands end with {@link NvmeStatus#HOST_PATH_ERROR}; their memory is safe then, because the connection is gone.
+ * lost, all commands end with {@link NvmeStatus#HOST_PATH_ERROR}, and the connection is gone then. A target that is hostile
+ * may still reach their memory by another queue of the controller, until that has ended as well: who fears that, closes the
+ * region before the memory is used again.
  *
  * <p>Threads: one at a time. Others wait; a thread in {@link #await} holds them up.
  */

@@ -209,11 +209,12 @@ class QueueLabTest {
                 NvmeQueue queue = controller.openQueue()) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemorySegment memory = Arena.ofAuto().allocate(4096, 4096);
-            MemoryRegion readable =
-                    controller.protectionDomain().register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
+            MemoryRegion readable = controller.register(memory, AccessFlag.REMOTE_READ);
             IllegalArgumentException e =
                     assertThrows(IllegalArgumentException.class, () -> queue.tryRead(namespace, 0, readable, 0, 8, 1));
             assertTrue(e.getMessage().contains("REMOTE_WRITE"), e::getMessage);
+            assertThrows(IllegalArgumentException.class, () -> namespace.read(0, memory));
+            namespace.write(0, memory);
             assertTrue(queue.tryWrite(namespace, 0, readable, 0, 8, 1));
             NvmeResults results = new NvmeResults(1);
             assertEquals(1, queue.await(results, Duration.ofSeconds(10)));
