@@ -18,6 +18,8 @@ module org.rdmapanama.samples {
             info.picocli;
     opens org.rdmapanama.samples.learn to
             info.picocli;
+    opens org.rdmapanama.samples.log to
+            info.picocli;
     opens org.rdmapanama.samples.nvme to
             info.picocli;
     opens org.rdmapanama.samples.perf to

@@ -3,6 +3,7 @@ package org.rdmapanama.samples;
 import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
+import org.rdmapanama.samples.log.LogCommand;
 import org.rdmapanama.samples.nvme.NvmeCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
 import org.rdmapanama.samples.selftest.SelftestCommand;
@@ -49,6 +50,7 @@ public final class Rdma implements Runnable {
             RsocketCopyCommand.class,
             StreamCommand.class,
             NvmeCommand.class,
+            LogCommand.class,
             SelftestCommand.class,
             HelloCommand.class,
             LearnCommand.class);

@@ -1,0 +1,216 @@
+package org.rdmapanama.samples.log;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Kills nodes at random moments, a thousand times in all: their arenas are closed while their threads work, which leaves the
+ * mapped files as SIGKILL would. No committed record may be lost, and the order must stay.
+ */
+@Tag("lab")
+@Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class KillsLabTest {
+    private static final long CAPACITY = 16 << 20;
+    private static final Duration LIMIT = Cluster.LIMIT;
+
+    @TempDir
+    private Path folder;
+
+    /** What was committed, by index. */
+    private final Map<Long, String> committed = new ConcurrentSkipListMap<>();
+
+    private final AtomicReference<Throwable> wrong = new AtomicReference<>();
+    private volatile Primary primary;
+    private volatile boolean over;
+
+    /** Appends to whatever node is the primary, and remembers what was committed. */
+    private void append(long seed) {
+        Random random = new Random(seed);
+        for (int i = 0; !over; i++) {
+            Primary current = primary;
+            if (current == null) {
+                Thread.onSpinWait();
+                continue;
+            }
+            String text = seed + " " + i + " " + "x".repeat(random.nextInt(60));
+            try {
+                long index = current.commit(text.getBytes(StandardCharsets.UTF_8), LIMIT);
+                String before = committed.putIfAbsent(index, text);
+                if (random.nextInt(4) > 0) { // or the files are full before the last kill
+                    LockSupport.parkNanos(random.nextInt(1_000_000));
+                }
+                if (before != null) {
+                    wrong.compareAndSet(null, new AssertionError("record " + index + " was committed twice: " + before
+                            + ", " + text));
+                }
+            } catch (RuntimeException e) {
+                // It was killed. Whether the record is committed is not known.
+                while (primary == current && !over) {
+                    Thread.onSpinWait();
+                }
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    /** Checks that a log has all that was committed. */
+    private static void check(LogFile file, Map<Long, String> expected) {
+        expected.forEach((index, text) -> {
+            assertTrue(index <= file.lastIndex(), () -> "record " + index + " is lost: " + file);
+            assertEquals(text, file.record(index).text(), () -> "record " + index + " of " + file);
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"3, 300, 1, MEMORY", "5, 300, 2, MEMORY", "3, 100, 3, DISK", "5, 300, 4, MEMORY"})
+    void shouldLoseNothing(int nodes, int kills, long seed, Durability durability) throws Exception {
+        Random random = new Random(seed);
+        int takeovers = 0;
+        List<Thread> appenders = new ArrayList<>();
+        long start = System.nanoTime();
+        try (Cluster cluster = new Cluster(folder, nodes, CAPACITY, durability)) {
+            for (int i = 1; i < nodes; i++) {
+                cluster.startReplica(i);
+            }
+            int leader = 0;
+            primary = cluster.takeOver(leader);
+            for (long i = 0; i < 2; i++) {
+                long number = 10 * seed + i;
+                appenders.add(Thread.ofPlatform().daemon().name("appender").start(() -> append(number)));
+            }
+            for (int kill = 0; kill < kills; ) {
+                Thread.sleep(0, random.nextInt(1_000_000));
+                Thread.sleep(random.nextInt(8));
+                if (random.nextInt(3) > 0) {
+                    int victim = (leader + 1 + random.nextInt(nodes - 1)) % nodes;
+                    if (cluster.replica(victim) != null) {
+                        cluster.kill(victim);
+                        kill++;
+                    }
+                } else {
+                    primary.close();
+                    kill++;
+                    int next = (leader + random.nextInt(nodes)) % nodes;
+                    restart(cluster, nodes, leader == next ? -1 : leader, next, random);
+                    leader = next;
+                    cluster.kill(leader);
+                    int disturbed = (leader + 1 + random.nextInt(nodes - 1)) % nodes;
+                    Thread disturber = null;
+                    if (random.nextInt(3) == 0) {
+                        int millis = random.nextInt(8);
+                        disturber = Thread.ofPlatform().daemon().start(() -> {
+                            try {
+                                Thread.sleep(millis);
+                                cluster.kill(disturbed);
+                                cluster.startReplica(disturbed);
+                            } catch (IOException | InterruptedException e) {
+                                wrong.compareAndSet(null, e);
+                            }
+                        });
+                        kill++;
+                    }
+                    Map<Long, String> before = new TreeMap<>(committed);
+                    Primary following = takeOver(cluster, leader);
+                    takeovers++;
+                    check(following.file(), before);
+                    if (disturber != null) {
+                        disturber.join();
+                    }
+                    primary = following;
+                }
+                restart(cluster, nodes, -1, leader, random);
+                assertNull(wrong.get(), () -> wrong.get().toString());
+            }
+            over = true;
+            for (Thread each : appenders) {
+                each.join(LIMIT);
+            }
+            for (int i = 0; i < nodes; i++) {
+                if (i != leader && cluster.replica(i) == null) {
+                    cluster.startReplica(i);
+                }
+            }
+            long last = primary.commit(new byte[0], LIMIT);
+            for (int i = 0; i < nodes; i++) {
+                Replica replica = cluster.replica(i);
+                if (replica != null) {
+                    Cluster.await(() -> replica.file().commitIndex() >= last, "not all replicas are told of " + last);
+                }
+            }
+            check(primary.file(), committed);
+            for (int i = 0; i < nodes; i++) {
+                if (cluster.replica(i) != null) {
+                    check(cluster.replica(i).file(), committed);
+                }
+            }
+            System.out.printf(
+                    "%d nodes, %s: %d kills, %d takeovers, term %d, %d records committed, in %d ms%n",
+                    nodes,
+                    durability,
+                    kills,
+                    takeovers,
+                    primary.term(),
+                    committed.size(),
+                    (System.nanoTime() - start) / 1_000_000);
+        } finally {
+            over = true;
+        }
+        new Cluster(folder, nodes, CAPACITY, durability).checkAgreement();
+        for (int node = 0; node < nodes; node++) {
+            try (Arena arena = Arena.ofConfined();
+                    LogFile file = LogFile.read(folder.resolve("node" + node), arena)) {
+                check(file, committed);
+            }
+        }
+        assertNull(wrong.get());
+        assertTrue(committed.size() > kills, () -> "only " + committed.size());
+    }
+
+    /** Starts dead nodes, so that a majority is there, and the others at random. */
+    private static void restart(Cluster cluster, int nodes, int former, int leader, Random random) throws IOException {
+        int dead = 0;
+        for (int i = 0; i < nodes; i++) {
+            if (i != leader && cluster.replica(i) == null) {
+                dead++;
+                if (dead > (nodes - 1) / 2 || i == former || random.nextBoolean()) {
+                    cluster.startReplica(i);
+                    dead--;
+                }
+            }
+        }
+    }
+
+    /** Tries again when a replica was killed meanwhile. */
+    private static Primary takeOver(Cluster cluster, int node) throws IOException, InterruptedException {
+        for (int attempt = 0; ; attempt++) {
+            try {
+                return cluster.takeOver(node, Duration.ofSeconds(5));
+            } catch (RuntimeException e) {
+                if (attempt == 3) {
+                    throw e;
+                }
+            }
+        }
+    }
+}
