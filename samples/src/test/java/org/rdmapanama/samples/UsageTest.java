@@ -216,7 +216,7 @@ class UsageTest {
     @Test
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
-        assertEquals(13, all.getSubcommands().size());
+        assertEquals(14, all.getSubcommands().size());
         all.getSubcommands().forEach((name, command) -> {
             CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
             assertEquals(Set.of(name), rdma.getSubcommands().keySet());

@@ -1,10 +1,12 @@
 package org.rdmapanama.samples.log;
 
+import java.util.concurrent.locks.LockSupport;
 import org.rdmapanama.VerbsArena;
 
 /** Ends nodes whose threads may be anywhere. */
 final class Arenas {
     private static final int ATTEMPTS = 100;
+    private static final long PAUSE_NANOS = 100_000;
     private static final long LIMIT_MILLIS = 5000;
 
     private Arenas() {}
@@ -19,14 +21,14 @@ final class Arenas {
                 if (i == ATTEMPTS) {
                     throw e;
                 }
-                Thread.yield();
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
         }
     }
 
     /** Waits for a thread that has nothing left to work with. */
     static void join(Thread thread) {
-        if (thread == Thread.currentThread()) {
+        if (thread.equals(Thread.currentThread())) {
             return;
         }
         thread.interrupt();

@@ -44,8 +44,9 @@ final class CatchUp {
             long address = in.getLong();
             long tail = in.getLong();
             if (tail < LogFile.FIRST || tail > capacity - LogFile.END_MARK || tail % Long.BYTES != 0) {
-                throw new LogException("the primary says that its log ends at " + tail + ", which must be a multiple of 8 from "
-                        + LogFile.FIRST + " to " + (capacity - LogFile.END_MARK));
+                throw new LogException(
+                        "the primary says that its log ends at " + tail + ", which must be a multiple of 8 from "
+                                + LogFile.FIRST + " to " + (capacity - LogFile.END_MARK));
             }
             return new Source(address, in.getInt(), tail);
         }
@@ -79,8 +80,8 @@ final class CatchUp {
             file.extend(at);
         }
         if (file.tail() != source.tail) {
-            throw new LogException("record " + (file.lastIndex() + 1) + " of " + wire.connection().remoteAddress()
-                    + " does not check: look at its file with 'rdma log verify'");
+            throw new LogException("record " + (file.lastIndex() + 1) + " of "
+                    + wire.connection().remoteAddress() + " does not check: look at its file with 'rdma log verify'");
         }
         // What is left of an old log must not look like the next record.
         file.truncate(file.lastIndex());
@@ -101,8 +102,7 @@ final class CatchUp {
     }
 
     private boolean isCommon(long index) throws InterruptedException {
-        byte[] theirs =
-                wire.read(source.address + file.endOf(index - 1), source.key, LogFile.RECORD_HEADER, timeout);
+        byte[] theirs = wire.read(source.address + file.endOf(index - 1), source.key, LogFile.RECORD_HEADER, timeout);
         return Arrays.equals(theirs, file.header(index));
     }
 }

@@ -112,12 +112,7 @@ final class Link implements AutoCloseable {
 
     /** Makes the log of this node that of the replica. */
     void fetch(Duration timeout) throws InterruptedException {
-        new CatchUp(
-                        wire,
-                        file,
-                        region,
-                        new CatchUp.Source(replica.address(), replica.key(), replica.tail()),
-                        timeout)
+        new CatchUp(wire, file, region, new CatchUp.Source(replica.address(), replica.key(), replica.tail()), timeout)
                 .run();
     }
 
@@ -129,8 +124,8 @@ final class Link implements AutoCloseable {
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .getLong();
         if (has != last) {
-            throw new LogException("the replica at " + wire.connection().remoteAddress() + " says that it has record " + has
-                    + " after it was told of " + last);
+            throw new LogException("the replica at " + wire.connection().remoteAddress() + " says that it has record "
+                    + has + " after it was told of " + last);
         }
         sent = last;
         stored = last;
@@ -162,8 +157,8 @@ final class Link implements AutoCloseable {
         if (durability == Durability.DISK) {
             long word = wire.word();
             if (word > sent) {
-                throw new LogException("the replica at " + wire.connection().remoteAddress() + " says that it has record "
-                        + word + ", and it was sent records up to " + sent);
+                throw new LogException("the replica at " + wire.connection().remoteAddress()
+                        + " says that it has record " + word + ", and it was sent records up to " + sent);
             }
             busy |= word > stored;
             stored = Math.max(stored, word);
@@ -214,6 +209,7 @@ final class Link implements AutoCloseable {
 
     @Override
     public String toString() {
-        return "replica " + Long.toHexString(replica.node()) + " at " + wire.connection().remoteAddress();
+        return "replica " + Long.toHexString(replica.node()) + " at "
+                + wire.connection().remoteAddress();
     }
 }

@@ -43,7 +43,10 @@ final class LogPrimaryCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final int WARM_UP = 1000;
 
-    @Parameters(index = "0", paramLabel = "FILE", description = "File of this node, which is made if it does not exist.")
+    @Parameters(
+            index = "0",
+            paramLabel = "FILE",
+            description = "File of this node, which is made if it does not exist.")
     private Path path;
 
     @Parameters(
@@ -106,7 +109,8 @@ final class LogPrimaryCommand implements Callable<Integer> {
             String host = hasPort ? each.substring(0, colon) : each;
             String port = hasPort ? each.substring(colon + 1) : LogReplicaCommand.PORT;
             if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
-                throw wrong("the port of '" + each + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
+                throw wrong(
+                        "the port of '" + each + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
             }
             all.add(Sockets.resolve(host, Integer.parseInt(port)));
         }
@@ -126,8 +130,8 @@ final class LogPrimaryCommand implements Callable<Integer> {
         }
         LogReplicaCommand.check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
-        try (Primary primary = Primary.takeOver(
-                path, size.bytes(), addresses(), durability, Duration.ofSeconds(timeoutSeconds))) {
+        try (Primary primary =
+                Primary.takeOver(path, size.bytes(), addresses(), durability, Duration.ofSeconds(timeoutSeconds))) {
             out.println("primary of term " + primary.term() + ", with " + primary.committed() + " committed records");
             out.flush();
             if (count != null) {

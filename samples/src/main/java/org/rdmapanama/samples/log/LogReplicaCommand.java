@@ -29,7 +29,10 @@ final class LogReplicaCommand implements Callable<Integer> {
     static final String PORT = "7474";
     static final String SIZE = "64MiB";
 
-    @Parameters(index = "0", paramLabel = "FILE", description = "File of this node, which is made if it does not exist.")
+    @Parameters(
+            index = "0",
+            paramLabel = "FILE",
+            description = "File of this node, which is made if it does not exist.")
     private Path path;
 
     @Option(
@@ -69,15 +72,15 @@ final class LogReplicaCommand implements Callable<Integer> {
         if (size.bytes() < LogFile.MIN_CAPACITY || size.bytes() % Long.BYTES != 0) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--size must be a multiple of 8 of at least " + LogFile.MIN_CAPACITY + " bytes, not " + size.bytes());
+                    "--size must be a multiple of 8 of at least " + LogFile.MIN_CAPACITY + " bytes, not "
+                            + size.bytes());
         }
     }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (!Sockets.isPort(port)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--port must be between 1 and 65535, not " + port);
+            throw new ParameterException(spec.commandLine(), "--port must be between 1 and 65535, not " + port);
         }
         check(size, spec);
         PrintWriter out = spec.commandLine().getOut();

@@ -71,8 +71,8 @@ final class LogVerifyCommand implements Callable<Integer> {
     }
 
     private static void show(LogFile file, PrintWriter out) {
-        boolean torn = file.tail() + Long.BYTES <= file.capacity()
-                && file.memory().get(LogFile.LONG, file.tail()) != 0;
+        boolean torn =
+                file.tail() + Long.BYTES <= file.capacity() && file.memory().get(LogFile.LONG, file.tail()) != 0;
         out.printf(
                 "%s: node %x, term %d, %d records, the last of term %d, %d committed, tail at %d of %d%s%n",
                 file.path(),

@@ -19,7 +19,6 @@ final class Regions {
     synchronized MemoryRegion of(ProtectionDomain domain) {
         return regions.computeIfAbsent(
                 domain,
-                each -> each.register(
-                        memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ));
+                each -> each.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ));
     }
 }

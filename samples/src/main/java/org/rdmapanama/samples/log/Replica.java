@@ -125,7 +125,7 @@ final class Replica implements AutoCloseable {
                 if (work()) {
                     lastChange = now;
                 } else if (isAwaited() && now - lastChange < SPIN_NANOS) {
-                    Thread.yield();
+                    Waits.letOthersRun();
                 } else {
                     LockSupport.parkNanos(PAUSE_NANOS);
                 }
@@ -173,7 +173,7 @@ final class Replica implements AutoCloseable {
         }
         Greeting.Request primary = read.get();
         long promised = file.promisedTerm();
-        if (primary.term() < promised || primary.term() == promised && primary.primary() != file.promisedPrimary()) {
+        if (primary.term() < promised || (primary.term() == promised && primary.primary() != file.promisedPrimary())) {
             request.reject(new Greeting.Rejection(promised).bytes());
             return;
         }

@@ -46,8 +46,7 @@ final class Wire {
     /** For {@code RdmaConnectionOptions.prepare}: posts the receive. */
     Wire(RdmaConnection connection) {
         this.connection = connection;
-        scratch = connection.register(
-                SLOTS_AT + DEPTH * SLOT, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        scratch = connection.register(SLOTS_AT + DEPTH * SLOT, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
         request = SendWorkRequest.allocate(connection.queuePair(), 1);
         completions = new WorkCompletions(connection.sendQueue(), DEPTH);
         connection
@@ -75,8 +74,15 @@ final class Wire {
     }
 
     void send(byte[] message) {
-        MemorySegment.copy(message, 0, scratch.memory(), java.lang.foreign.ValueLayout.JAVA_BYTE, SEND_AT, message.length);
-        connection.queuePair().postSend(request.clear().id(SENT).send().add(scratch, SEND_AT, message.length).signaled(true));
+        MemorySegment.copy(
+                message, 0, scratch.memory(), java.lang.foreign.ValueLayout.JAVA_BYTE, SEND_AT, message.length);
+        connection
+                .queuePair()
+                .postSend(request.clear()
+                        .id(SENT)
+                        .send()
+                        .add(scratch, SEND_AT, message.length)
+                        .signaled(true));
     }
 
     /** Waits for the message of the peer. */
@@ -102,7 +108,11 @@ final class Wire {
             throws InterruptedException {
         connection
                 .queuePair()
-                .postSend(request.clear().id(0).rdmaRead(remote, key).add(region, offset, length).signaled(true));
+                .postSend(request.clear()
+                        .id(0)
+                        .rdmaRead(remote, key)
+                        .add(region, offset, length)
+                        .signaled(true));
         long start = System.nanoTime();
         while (poll() < 0) {
             pause(start, timeout);

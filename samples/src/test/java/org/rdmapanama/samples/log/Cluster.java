@@ -98,7 +98,8 @@ final class Cluster implements AutoCloseable {
                     assertTrue(other.lastIndex() >= other.commitIndex(), other::toString);
                     for (long i = 1; i <= commit; i++) {
                         assertEquals(one.term(i), other.term(i), "term of record " + i + " of node " + node);
-                        assertArrayEquals(one.record(i).payload(), other.record(i).payload());
+                        assertArrayEquals(
+                                one.record(i).payload(), other.record(i).payload());
                     }
                 }
             }

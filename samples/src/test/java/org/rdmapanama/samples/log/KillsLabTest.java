@@ -60,8 +60,9 @@ class KillsLabTest {
                     LockSupport.parkNanos(random.nextInt(1_000_000));
                 }
                 if (before != null) {
-                    wrong.compareAndSet(null, new AssertionError("record " + index + " was committed twice: " + before
-                            + ", " + text));
+                    wrong.compareAndSet(
+                            null,
+                            new AssertionError("record " + index + " was committed twice: " + before + ", " + text));
                 }
             } catch (RuntimeException e) {
                 // It was killed. Whether the record is committed is not known.

@@ -20,8 +20,9 @@ import org.rdmapanama.testing.Lab;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LogCommandLabTest {
-    private static final Pattern RESULT = Pattern.compile("(?s).*500 records of 100 bytes in (memory|disk), after 500 for"
-            + " warm-up: median \\d+\\.\\d us, 99th percentile \\d+\\.\\d us, \\d+ a second.*");
+    private static final Pattern RESULT =
+            Pattern.compile("(?s).*500 records of 100 bytes in (memory|disk), after 500 for"
+                    + " warm-up: median \\d+\\.\\d us, 99th percentile \\d+\\.\\d us, \\d+ a second.*");
 
     @TempDir
     private Path folder;

@@ -113,8 +113,7 @@ class ReplicationLabTest {
             Primary next = cluster.takeOver(2);
             assertEquals(2, next.term());
             assertEquals("kept", next.file().record(2).text());
-            FencedException fenced =
-                    assertThrows(FencedException.class, () -> former.commit(bytes("too late"), LIMIT));
+            FencedException fenced = assertThrows(FencedException.class, () -> former.commit(bytes("too late"), LIMIT));
             assertTrue(fenced.getMessage().contains("has term 1, and a replica has promised term 2"));
             long index = next.commit(bytes("of the next"), LIMIT);
             former.close();
@@ -135,8 +134,7 @@ class ReplicationLabTest {
                 long last = primary.commit(bytes("precious"), LIMIT);
                 Cluster.await(() -> cluster.replica(1).file().commitIndex() == last, "not told");
             }
-            Primary other = Primary.takeOver(
-                    folder.resolve("other"), CAPACITY, List.of(), Durability.MEMORY, LIMIT);
+            Primary other = Primary.takeOver(folder.resolve("other"), CAPACITY, List.of(), Durability.MEMORY, LIMIT);
             for (int i = 0; i < 5; i++) {
                 other.append(bytes("of another log"));
             }
@@ -152,7 +150,8 @@ class ReplicationLabTest {
                                     Duration.ofSeconds(1))
                             .close());
             assertTrue(
-                    wrong.getMessage().contains("is not that of") || wrong.getMessage().contains("is not committed"),
+                    wrong.getMessage().contains("is not that of")
+                            || wrong.getMessage().contains("is not committed"),
                     wrong.getMessage());
             assertEquals("precious", cluster.replica(1).file().record(2).text());
         }
