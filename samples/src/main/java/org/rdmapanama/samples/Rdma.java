@@ -101,6 +101,8 @@ public final class Rdma implements Runnable {
                 PerfCommand.addTests(commandLine.getSubcommands().get(name(each)), second);
             } else if (each == NvmeCommand.class) {
                 NvmeCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
+            } else if (each == LogCommand.class) {
+                LogCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             }
         }
         // These settings apply to the commands that are there by now.

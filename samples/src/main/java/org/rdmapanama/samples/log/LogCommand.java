@@ -1,8 +1,10 @@
 package org.rdmapanama.samples.log;
 
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.WrongUsage;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -16,7 +18,6 @@ import picocli.CommandLine.Spec;
             "Keep a log on several machines: a primary writes records into the files of its replicas by RDMA.",
             "A record is committed once a majority of all nodes has it, and is then not lost while a majority remains.",
         },
-        subcommands = {LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class},
         footerHeading = "%nExample:%n",
         footer = {
             "  rdma log replica /var/tmp/node1               on one host, and on another",
@@ -30,8 +31,24 @@ public final class LogCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private static final List<Class<?>> COMMANDS =
+            List.of(LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class);
+
     /** For picocli. */
     public LogCommand() {}
+
+    /**
+     * Adds the subcommands.
+     *
+     * @param log this command
+     * @param name that of a subcommand, which is then the only one; with any other text, all are added
+     */
+    public static void addCommands(CommandLine log, String name) {
+        List<Class<?>> named = COMMANDS.stream()
+                .filter(each -> each.getAnnotation(Command.class).name().equals(name))
+                .toList();
+        (named.isEmpty() ? COMMANDS : named).forEach(log::addSubcommand);
+    }
 
     @Override
     public Integer call() {

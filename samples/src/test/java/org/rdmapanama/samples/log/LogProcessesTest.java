@@ -61,8 +61,7 @@ class LogProcessesTest {
                 arguments.add(ports.get(i));
             }
         }
-        return Program.java(
-                List.of("env", "RDMA_DEVICE=soft0"), LogAppender.class, arguments.toArray(String[]::new));
+        return Program.java(List.of("env", "RDMA_DEVICE=soft0"), LogAppender.class, arguments.toArray(String[]::new));
     }
 
     @Test
