@@ -36,6 +36,7 @@ final class Replica implements AutoCloseable {
     private static final long SPIN_NANOS = 100_000;
 
     private static final long PAUSE_NANOS = 200_000;
+    private static final long WARNING_NANOS = 5_000_000_000L;
 
     private final VerbsArena arena = VerbsArena.ofShared();
     private final LogFile file;
@@ -49,6 +50,7 @@ final class Replica implements AutoCloseable {
     private Session session;
 
     private long applied;
+    private long nextWarning;
 
     /** What is known of the primary that this follows. */
     private static final class Session {
@@ -107,6 +109,15 @@ final class Replica implements AutoCloseable {
         return file;
     }
 
+    /** Says it now and then only: a primary that cannot be followed comes again and again. */
+    private void warn(RuntimeException reason) {
+        long now = System.nanoTime();
+        if (nextWarning == 0 || now - nextWarning > 0) {
+            LOG.warn("{}: the connection to the primary ends: {}", file.path(), reason.getMessage());
+            nextWarning = now + WARNING_NANOS;
+        }
+    }
+
     /** Waits until this has ended; that happens by itself only if the device is gone. */
     void awaitEnd(Duration timeout) throws InterruptedException {
         thread.join(timeout);
@@ -135,7 +146,7 @@ final class Replica implements AutoCloseable {
                 if (closed || !arena.scope().isAlive()) {
                     return;
                 }
-                LOG.warn("{}: the connection to the primary ends: {}", file.path(), e.toString());
+                warn(e);
                 endSession();
             }
         }
