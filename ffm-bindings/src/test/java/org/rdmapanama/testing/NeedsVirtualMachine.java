@@ -7,9 +7,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * An integration test that needs more than the lab's kernel as a process has: a second processor, huge pages, or processor
- * times that are finer than a millisecond. {@code lab/integration-tests} runs it in the virtual machine. On other devices it
- * runs with all others.
+ * An integration test that needs more than the lab's kernel as a process has: a second processor, huge pages, processor
+ * times that are finer than a millisecond, or other modules. {@code lab/integration-tests} runs it in the virtual machine. On
+ * other devices it runs with all others.
  */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)

@@ -1,6 +1,7 @@
 package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -153,12 +154,14 @@ final class Association {
     /** Connects the queue pair of a queue: not yet the queue itself. */
     private HostQueue connectQueue(int number, int entries, ProtectionDomain given) throws InterruptedException {
         HostQueue[] made = new HostQueue[1];
+        InetAddress from = options.localAddress();
         RdmaConnectionOptions connectionOptions = new RdmaConnectionOptions()
                 .sendWorkRequests(entries)
                 .receiveWorkRequests(entries)
                 .singleCompletionQueue(true)
                 .completionEvents(true)
                 .protectionDomain(given)
+                .localAddress(from == null ? null : new InetSocketAddress(from, 0))
                 .queuePair(queuePair -> queuePair.maxSegments(2, 1))
                 .privateData(
                         new PrivateData.Request(number, entries, entries - 1, number == 0 ? 0 : controllerId).bytes())

@@ -10,6 +10,7 @@ import org.rdmapanama.nvme.wire.ControllerData;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.NamespaceData;
+import org.rdmapanama.nvme.wire.NamespaceIdentifiers;
 import org.rdmapanama.nvme.wire.Response;
 
 /** Writes the data that a target returns for Identify. The memory must be zero. */
@@ -47,8 +48,8 @@ final class IdentifyPages {
         Fields.set8(data, ControllerData.AERL, EVENT_REQUESTS);
         // One slot of firmware, which cannot be changed.
         Fields.set8(data, ControllerData.FRMW, 1 | 1 << 1);
-        // Log pages may be read from an offset.
-        Fields.set8(data, ControllerData.LPA, 1 << 2);
+        // There is a log of effects, and log pages may be read from an offset.
+        Fields.set8(data, ControllerData.LPA, 1 << 1 | 1 << 2);
         Fields.set16(data, ControllerData.KAS, KEEP_ALIVE_UNITS);
         Fields.set16(data, ControllerData.MAXCMD, options.queueSize());
         Fields.set32(
@@ -100,12 +101,7 @@ final class IdentifyPages {
 
     /** The descriptors of a namespace: its NGUID (Base 2.0, figure 277). */
     static void descriptors(MemorySegment data, NvmeTargetOptions.Served namespace, String subsystem) {
-        byte[] guid = guid(namespace, subsystem);
-        Fields.set8(data, 0, 2);
-        Fields.set8(data, 1, guid.length);
-        for (int i = 0; i < guid.length; i++) {
-            Fields.set8(data, 4L + i, guid[i]);
-        }
+        NamespaceIdentifiers.writeGuid(data, guid(namespace, subsystem));
     }
 
     /** Made from the names, so that it stays when the target is started again. */

@@ -22,6 +22,7 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.NamespaceData;
+import org.rdmapanama.nvme.wire.NamespaceIdentifiers;
 
 /**
  * A controller of a target, to which this host has connected: its Admin queue, its I/O queues, and a thread that keeps the
@@ -58,7 +59,11 @@ public final class NvmeController implements AutoCloseable {
 
     private static final int CNS_ACTIVE_NAMESPACES = 2;
 
+    private static final int CNS_IDENTIFIERS = 3;
+
     private static final int MAX_NAMESPACES = 1024;
+
+    private static final byte[] NO_GUID = new byte[16];
 
     /** How often the thread looks whether all is well. */
     private static final long TICK_MILLIS = 50;
@@ -348,9 +353,29 @@ public final class NvmeController implements AutoCloseable {
                 LOG.debug("{}: namespace {} has {} blocks of 2^{} bytes, and is left out", this, id, blocks, shift);
                 return null;
             }
-            return new NvmeNamespace(this, id, blocks, shift, NamespaceData.guid(data));
+            byte[] guid = NamespaceData.guid(data);
+            return new NvmeNamespace(this, id, blocks, shift, Arrays.equals(guid, NO_GUID) ? uuid(of, id) : guid);
         } finally {
             admin.unlock();
+        }
+    }
+
+    /** Returns the UUID of a namespace without NGUID, such as those of the Linux kernel's target; zeros if it has none. */
+    private static byte[] uuid(Association of, int id) {
+        try {
+            return NamespaceIdentifiers.uuid(of.admin()
+                    .identify(
+                            "Identify (identifiers of namespace " + Integer.toUnsignedString(id) + ")",
+                            CNS_IDENTIFIERS,
+                            id,
+                            NamespaceIdentifiers.BYTES));
+        } catch (NvmeException e) {
+            if (of.isLost()) {
+                throw e;
+            }
+            // Controllers that are older than version 1.3 need not have it.
+            LOG.debug("namespace {} has no identifiers: {}", id, e.getMessage());
+            return NO_GUID;
         }
     }
 

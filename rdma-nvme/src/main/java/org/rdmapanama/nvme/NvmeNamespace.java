@@ -85,7 +85,8 @@ public final class NvmeNamespace {
     }
 
     /**
-     * {@return the globally unique identifier (NGUID), 32 hexadecimal digits; zeros if it has none}
+     * {@return the globally unique identifier: the NGUID or, if it has none, the UUID; 32 hexadecimal digits, zeros if it has
+     * neither}
      */
     public String guid() {
         return HexFormat.of().formatHex(guid);

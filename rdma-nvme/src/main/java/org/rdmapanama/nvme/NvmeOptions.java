@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.UUID;
@@ -24,6 +25,7 @@ public final class NvmeOptions {
     private String subsystem;
     private UUID hostId = UUID.randomUUID();
     private String host;
+    private InetAddress localAddress;
     private int queues = 1;
     private int queueSize = 128;
     private int maxQueues = 64;
@@ -101,6 +103,17 @@ public final class NvmeOptions {
      */
     public NvmeOptions hostId(UUID id) {
         hostId = Objects.requireNonNull(id, "id");
+        return this;
+    }
+
+    /**
+     * Sets the address of this machine that all connections come from, and so their device, where several lead to the target.
+     *
+     * @param address an address of this machine; null leaves it to the system, as by default
+     * @return this
+     */
+    public NvmeOptions localAddress(InetAddress address) {
+        localAddress = address;
         return this;
     }
 
@@ -230,6 +243,7 @@ public final class NvmeOptions {
         copy.subsystem = subsystem;
         copy.hostId = hostId;
         copy.host = host;
+        copy.localAddress = localAddress;
         copy.queues = queues;
         copy.maxQueues = maxQueues;
         copy.queueSize = queueSize;
@@ -253,6 +267,11 @@ public final class NvmeOptions {
 
     String host() {
         return host == null ? "nqn.2014-08.org.nvmexpress:uuid:" + hostId : host;
+    }
+
+    /** The address to connect from; null for any. */
+    InetAddress localAddress() {
+        return localAddress;
     }
 
     UUID hostId() {

@@ -182,4 +182,22 @@ class LayoutTest {
         Fields.set8(field, 3, 'b');
         assertEquals("a??b", Fields.text(field, 0, 8));
     }
+
+    @Test
+    void shouldFindTheUuidAmongIdentifiers() {
+        byte[] uuid = HexFormat.of().parseHex("000102030405060708090a0b0c0d0e0f");
+        MemorySegment data = memory(NamespaceIdentifiers.BYTES);
+        assertArrayEquals(new byte[16], NamespaceIdentifiers.uuid(data));
+        // An EUI-64, and then the UUID.
+        MemorySegment list = MemorySegment.ofArray(HexFormat.of()
+                .parseHex("01080000" + "1122334455667788" + "03100000"
+                        + HexFormat.of().formatHex(uuid)));
+        MemorySegment.copy(list, 0, data, 0, list.byteSize());
+        assertArrayEquals(uuid, NamespaceIdentifiers.uuid(data));
+        // Lengths that lead nowhere.
+        Fields.set8(data, 13, 255);
+        assertArrayEquals(new byte[16], NamespaceIdentifiers.uuid(data));
+        data.fill((byte) 0xff);
+        assertArrayEquals(new byte[16], NamespaceIdentifiers.uuid(data));
+    }
 }

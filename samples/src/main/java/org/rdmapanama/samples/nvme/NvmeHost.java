@@ -45,6 +45,12 @@ final class NvmeHost {
     private String hostName;
 
     @Option(
+            names = {"-I", "--source"},
+            paramLabel = "ADDRESS",
+            description = "Local address to connect from; chosen by the system by default.")
+    private String source;
+
+    @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
             defaultValue = "30",
@@ -66,10 +72,14 @@ final class NvmeHost {
         if (itsPort < 1 || itsPort > MAX_PORT) {
             throw wrong(option + " must be between 1 and " + MAX_PORT + ", not " + itsPort);
         }
+        return new InetSocketAddress(resolved(of), itsPort);
+    }
+
+    private static InetAddress resolved(String name) {
         try {
-            return new InetSocketAddress(InetAddress.getByName(of), itsPort);
+            return InetAddress.getByName(name);
         } catch (UnknownHostException e) {
-            throw new Failure("cannot resolve '" + of + "': check the name, or give the address", e);
+            throw new Failure("cannot resolve '" + name + "': check the name, or give the address", e);
         }
     }
 
@@ -80,6 +90,9 @@ final class NvmeHost {
         Duration timeout =
                 Duration.ofSeconds(Math.min(timeoutSeconds, Duration.ofDays(1).toSeconds()));
         NvmeOptions options = new NvmeOptions().connectTimeout(timeout).commandTimeout(timeout);
+        if (source != null) {
+            options.localAddress(resolved(source));
+        }
         return hostName == null ? options : options.host(hostName);
     }
 
