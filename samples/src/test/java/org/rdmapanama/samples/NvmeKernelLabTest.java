@@ -115,7 +115,7 @@ class NvmeKernelLabTest {
     }
 
     /** Fails unless the kernel has in its memory what the load has written. */
-    private static void assertSame(NvmeLoad load, Path device, long offset) throws IOException {
+    private static void assertSame(VerifiedLoad load, Path device, long offset) throws IOException {
         assertArrayEquals(load.copy(), KernelTarget.read(device, offset, load.copy().length));
     }
 
@@ -184,7 +184,7 @@ class NvmeKernelLabTest {
             assertEquals(MIB, controller.maxTransfer());
             assertEquals(127, queue.depth());
             NvmeNamespace disk = namespace(controller, id);
-            NvmeLoad load = new NvmeLoad(queue, disk, depth, 0, (int) disk.blockCount(), depth);
+            VerifiedLoad load = new VerifiedLoad(queue, disk, depth, 0, (int) disk.blockCount(), depth);
             assertEquals(NvmeStatus.SUCCESS, load.run(commands, maxBlocks));
             assertSame(load, device(id), 0);
         }
@@ -196,11 +196,11 @@ class NvmeKernelLabTest {
         try (NvmeController controller = connect()) {
             NvmeNamespace disk = namespace(controller, LARGE_BLOCKS);
             int share = (int) disk.blockCount() / queues;
-            List<NvmeLoad> loads = new ArrayList<>();
+            List<VerifiedLoad> loads = new ArrayList<>();
             List<CompletableFuture<NvmeStatus>> running = new ArrayList<>();
             for (int i = 0; i < queues; i++) {
                 NvmeQueue queue = controller.openQueue();
-                NvmeLoad load = new NvmeLoad(queue, disk, 16, i * share, share, i);
+                VerifiedLoad load = new VerifiedLoad(queue, disk, 16, i * share, share, i);
                 loads.add(load);
                 running.add(Async.start(() -> load.run(100, 8)));
             }
@@ -216,7 +216,7 @@ class NvmeKernelLabTest {
         try (NvmeController controller = connect();
                 NvmeQueue queue = controller.openQueue()) {
             NvmeNamespace disk = namespace(controller, LARGE_BLOCKS);
-            NvmeLoad load = new NvmeLoad(queue, disk, 8, 0, (int) disk.blockCount(), 3);
+            VerifiedLoad load = new VerifiedLoad(queue, disk, 8, 0, (int) disk.blockCount(), 3);
             for (String end : List.of("veth0", "veth1")) {
                 Program.run("tc", "qdisc", "add", "dev", end, "root", "netem", "loss", "0.5%");
             }
@@ -238,7 +238,7 @@ class NvmeKernelLabTest {
         try (NvmeController controller = NvmeController.connect(Lab.first(PORT), again)) {
             NvmeNamespace disk = namespace(controller, LARGE_BLOCKS);
             NvmeQueue queue = controller.openQueue();
-            NvmeLoad load = new NvmeLoad(queue, disk, 16, 0, (int) disk.blockCount(), 4);
+            VerifiedLoad load = new VerifiedLoad(queue, disk, 16, 0, (int) disk.blockCount(), 4);
             CompletableFuture<NvmeStatus> running = Async.start(() -> load.run(Long.MAX_VALUE, 8));
             Bound.ofSeconds(30).await("the load does not begin", () -> load.done() > 50 || running.isDone());
             try {
@@ -253,7 +253,7 @@ class NvmeKernelLabTest {
             }
             Bound.ofSeconds(30).await("does not connect again", controller::isConnected);
             try (NvmeQueue next = controller.openQueue()) {
-                NvmeLoad more = new NvmeLoad(next, disk, 16, 0, (int) disk.blockCount(), 5);
+                VerifiedLoad more = new VerifiedLoad(next, disk, 16, 0, (int) disk.blockCount(), 5);
                 assertEquals(NvmeStatus.SUCCESS, more.run(50, 8));
                 assertSame(more, large, 0);
             }

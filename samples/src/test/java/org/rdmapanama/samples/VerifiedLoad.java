@@ -20,7 +20,7 @@ import org.rdmapanama.testing.Bound;
  * Each of them has blocks of its own, because the order of commands that are under way is not defined. Every read is compared
  * with the copy.
  */
-final class NvmeLoad {
+final class VerifiedLoad {
     /** Less than the tests' own limits. */
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -46,7 +46,7 @@ final class NvmeLoad {
     private volatile long done;
 
     /** The load takes a number of blocks from a first one on, whose contents it reads. */
-    NvmeLoad(NvmeQueue queue, NvmeNamespace namespace, int depth, int first, int count, long seed) {
+    VerifiedLoad(NvmeQueue queue, NvmeNamespace namespace, int depth, int first, int count, long seed) {
         this.queue = queue;
         this.namespace = namespace;
         this.depth = depth;
