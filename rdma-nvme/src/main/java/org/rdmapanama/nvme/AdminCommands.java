@@ -162,7 +162,7 @@ final class AdminCommands {
                 return NvmeStatus.SUCCESS;
             }
             case 5, 6 -> {
-                // What the NVM command set adds, of a namespace or a controller: zeros, which are no limits.
+                // What the NVM command set adds, of a namespace or a controller: zeros, which mean no limit.
                 return Command.dword(entry, 11) >>> 24 == 0 ? NvmeStatus.SUCCESS : NvmeStatus.INVALID_FIELD;
             }
             default -> {

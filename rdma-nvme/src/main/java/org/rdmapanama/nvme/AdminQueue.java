@@ -84,27 +84,22 @@ final class AdminQueue {
 
     /** Reads a property of four bytes, or of eight. */
     long property(int offset, boolean eightBytes) {
-        lock();
-        try {
-            int slot = take();
-            MemorySegment entry = queue.command(slot);
-            Command.beginFabrics(entry, Opcode.PROPERTY_GET, slot);
-            Command.property(entry, offset, eightBytes, 0);
-            return submit(slot, "Property Get of offset 0x" + Integer.toHexString(offset));
-        } finally {
-            unlock();
-        }
+        return property("Property Get", Opcode.PROPERTY_GET, offset, eightBytes, 0);
     }
 
     /** Sets a property of four bytes. */
     void setProperty(int offset, int value) {
+        property("Property Set", Opcode.PROPERTY_SET, offset, false, Integer.toUnsignedLong(value));
+    }
+
+    private long property(String name, int type, int offset, boolean eightBytes, long value) {
         lock();
         try {
             int slot = take();
             MemorySegment entry = queue.command(slot);
-            Command.beginFabrics(entry, Opcode.PROPERTY_SET, slot);
-            Command.property(entry, offset, false, Integer.toUnsignedLong(value));
-            submit(slot, "Property Set of offset 0x" + Integer.toHexString(offset));
+            Command.beginFabrics(entry, type, slot);
+            Command.property(entry, offset, eightBytes, value);
+            return submit(slot, name + " of offset 0x" + Integer.toHexString(offset));
         } finally {
             unlock();
         }

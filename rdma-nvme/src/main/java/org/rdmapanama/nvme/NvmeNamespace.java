@@ -98,7 +98,7 @@ public final class NvmeNamespace {
      * @param firstBlock the first block, 0 or more
      * @param memory where the data goes: part of a region of {@link NvmeController#allocate} or {@link
      *     NvmeController#register}; its size must be that of one block or more
-     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     * @throws IllegalArgumentException when the memory is not registered, its size is not a multiple of the block size, or the block is
      *     negative
      * @throws IllegalStateException when the controller is closed
      * @throws NvmeException when the controller reports a failure, such as blocks that are not there, or is lost
@@ -111,7 +111,7 @@ public final class NvmeNamespace {
      * Reads blocks.
      *
      * @param firstBlock the first block, 0 or more
-     * @param buffer where the data goes, of a pool on {@link NvmeController#protectionDomain}, of the size of whole blocks
+     * @param buffer where the data goes, of a pool on {@link NvmeController#protectionDomain}, whose size is a multiple of the block size
      * @throws IllegalArgumentException when the buffer belongs to another protection domain, its size is not one of whole
      *     blocks, or the block is negative
      * @throws IllegalStateException when the controller or the buffer is closed
@@ -126,7 +126,7 @@ public final class NvmeNamespace {
      *
      * @param firstBlock the first block, 0 or more
      * @param memory the data, as for {@link #read(long, MemorySegment)}
-     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     * @throws IllegalArgumentException when the memory is not registered, its size is not a multiple of the block size, or the block is
      *     negative
      * @throws IllegalStateException when the controller is closed
      * @throws NvmeException when the controller reports a failure, or is lost
@@ -155,7 +155,7 @@ public final class NvmeNamespace {
      * @param firstBlock the first block, 0 or more
      * @param memory the data to compare with, as for {@link #write(long, MemorySegment)}
      * @return whether they are the same
-     * @throws IllegalArgumentException when the memory is not registered, its size is not one of whole blocks, or the block is
+     * @throws IllegalArgumentException when the memory is not registered, its size is not a multiple of the block size, or the block is
      *     negative
      * @throws IllegalStateException when the controller is closed
      * @throws NvmeException when the controller reports another failure, such as that it does not know Compare, or is lost
@@ -312,7 +312,7 @@ public final class NvmeNamespace {
     private long blocksOf(long bytes) {
         if (bytes == 0 || (bytes & blockSize() - 1) != 0) {
             throw new IllegalArgumentException(
-                    "the size of the memory must be that of whole blocks of " + blockSize() + " bytes: " + bytes);
+                    "the size of the memory must be a multiple of the block size, " + blockSize() + " bytes: " + bytes);
         }
         return bytes >>> blockShift;
     }

@@ -53,7 +53,8 @@ public final class NvmeOptions {
         return name;
     }
 
-    private static int checked(String what, int value, int least, int most) {
+    /** Returns a value, which must be in a range. */
+    static int checked(String what, int value, int least, int most) {
         if (value < least || value > most) {
             throw new IllegalArgumentException(what + " must be between " + least + " and " + most + ": " + value);
         }

@@ -94,10 +94,10 @@ public final class NvmeQueue implements AutoCloseable {
      *
      * @param namespace a namespace of this queue's controller
      * @param firstBlock the first block, 0 or more
-     * @param buffer where the data goes, of the size of whole blocks
+     * @param buffer where the data goes, whose size is a multiple of the block size
      * @param cookie what the result will name
      * @return whether it was submitted; false when as many commands are under way as the queue can have
-     * @throws IllegalArgumentException when the size is not one of whole blocks, or too large for one command, or the buffer
+     * @throws IllegalArgumentException when the size is not a multiple of the block size, or too large for one command, or the buffer
      *     belongs to another protection domain
      * @throws IllegalStateException when the queue or the buffer is closed
      * @throws NvmeException when the controller is lost
@@ -130,10 +130,10 @@ public final class NvmeQueue implements AutoCloseable {
      *
      * @param namespace a namespace of this queue's controller
      * @param firstBlock the first block, 0 or more
-     * @param buffer the data, of the size of whole blocks
+     * @param buffer the data, whose size is a multiple of the block size
      * @param cookie what the result will name
      * @return whether it was submitted; false when as many commands are under way as the queue can have
-     * @throws IllegalArgumentException when the size is not one of whole blocks, or too large for one command, or the buffer
+     * @throws IllegalArgumentException when the size is not a multiple of the block size, or too large for one command, or the buffer
      *     belongs to another protection domain
      * @throws IllegalStateException when the queue or the buffer is closed
      * @throws NvmeException when the controller is lost
@@ -237,7 +237,7 @@ public final class NvmeQueue implements AutoCloseable {
     private boolean transfer(int opcode, NvmeNamespace namespace, long first, RegisteredBuffer buffer, long cookie) {
         long blocks = buffer.byteSize() >>> namespace.blockShift();
         if (blocks << namespace.blockShift() != buffer.byteSize() || blocks > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("the size of the buffer must be that of whole blocks of "
+            throw new IllegalArgumentException("the size of the buffer must be a multiple of the block size, "
                     + namespace.blockSize() + " bytes, for one command: " + buffer.byteSize());
         }
         if (!buffer.isOpen()) {

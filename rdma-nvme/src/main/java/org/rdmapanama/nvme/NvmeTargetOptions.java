@@ -49,15 +49,8 @@ public final class NvmeTargetOptions {
         this.subsystem = subsystem;
     }
 
-    private static int checked(String what, int value, int least, int most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException(what + " must be between " + least + " and " + most + ": " + value);
-        }
-        return value;
-    }
-
     private static int powerOfTwo(String what, int value, int least, int most) {
-        if (Integer.bitCount(checked(what, value, least, most)) != 1) {
+        if (Integer.bitCount(NvmeOptions.checked(what, value, least, most)) != 1) {
             throw new IllegalArgumentException(what + " must be a power of two: " + value);
         }
         return value;
@@ -83,7 +76,7 @@ public final class NvmeTargetOptions {
 
     static Served served(int id, int blockSize, NvmeBacking backing) {
         Objects.requireNonNull(backing, "backing");
-        checked("id", id, 1, MAX_NAMESPACES);
+        NvmeOptions.checked("id", id, 1, MAX_NAMESPACES);
         int shift = Integer.numberOfTrailingZeros(powerOfTwo("blockSize", blockSize, 512, 65536));
         long blocks = backing.byteSize() >>> shift;
         if (blocks == 0) {
@@ -113,7 +106,7 @@ public final class NvmeTargetOptions {
      * @throws IllegalArgumentException when the number is out of range
      */
     public NvmeTargetOptions queueSize(int entries) {
-        queueSize = checked("queueSize", entries, 2, 1024);
+        queueSize = NvmeOptions.checked("queueSize", entries, 2, 1024);
         return this;
     }
 
@@ -125,7 +118,7 @@ public final class NvmeTargetOptions {
      * @throws IllegalArgumentException when the number is out of range
      */
     public NvmeTargetOptions ioQueues(int count) {
-        ioQueues = checked("ioQueues", count, 1, 1024);
+        ioQueues = NvmeOptions.checked("ioQueues", count, 1, 1024);
         return this;
     }
 
@@ -139,7 +132,7 @@ public final class NvmeTargetOptions {
      * @throws IllegalArgumentException when the number is out of range
      */
     public NvmeTargetOptions maxQueues(int count) {
-        maxQueues = checked("maxQueues", count, 1, 65535);
+        maxQueues = NvmeOptions.checked("maxQueues", count, 1, 65535);
         return this;
     }
 
@@ -152,7 +145,7 @@ public final class NvmeTargetOptions {
      * @throws IllegalArgumentException when the number is out of range
      */
     public NvmeTargetOptions maxControllers(int count) {
-        maxControllers = checked("maxControllers", count, 1, 65519);
+        maxControllers = NvmeOptions.checked("maxControllers", count, 1, 65519);
         return this;
     }
 
@@ -164,7 +157,7 @@ public final class NvmeTargetOptions {
      * @throws IllegalArgumentException when the number is out of range, or not such a multiple
      */
     public NvmeTargetOptions inCapsuleData(int bytes) {
-        if (checked("inCapsuleData", bytes, 0, 65536) % 16 != 0) {
+        if (NvmeOptions.checked("inCapsuleData", bytes, 0, 65536) % 16 != 0) {
             throw new IllegalArgumentException("inCapsuleData must be a multiple of 16: " + bytes);
         }
         inCapsuleData = bytes;

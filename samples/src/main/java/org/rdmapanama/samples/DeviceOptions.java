@@ -67,9 +67,7 @@ public class DeviceOptions {
      * @throws ParameterException if the value is outside the range
      */
     public final void range(String option, long value, long min, long max) {
-        if (value < min || value > max) {
-            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
-        }
+        WrongUsage.range(spec.commandLine(), option, value, min, max);
     }
 
     /**

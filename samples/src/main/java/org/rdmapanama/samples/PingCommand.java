@@ -139,9 +139,7 @@ final class PingCommand implements Callable<Integer> {
     }
 
     private void range(String option, long value, long min, long max) {
-        if (value < min || value > max) {
-            throw wrong(option + " must be between " + min + " and " + max + ", not " + value);
-        }
+        WrongUsage.range(spec.commandLine(), option, value, min, max);
     }
 
     private ParameterException wrong(String message) {

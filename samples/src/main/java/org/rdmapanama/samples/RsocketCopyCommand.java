@@ -104,9 +104,8 @@ final class RsocketCopyCommand implements Callable<Integer> {
     }
 
     private InetSocketAddress address(String text) {
-        int colon = text.lastIndexOf(':');
-        // An IPv6 address contains colons, and is in brackets if a port follows.
-        boolean hasPort = colon >= 0 && (text.indexOf(':') == colon || text.charAt(Math.max(0, colon - 1)) == ']');
+        int colon = Sockets.portColon(text);
+        boolean hasPort = colon >= 0;
         int port = CopyMessage.DEFAULT_PORT;
         if (hasPort) {
             try {

@@ -37,6 +37,18 @@ public final class Sockets {
     }
 
     /**
+     * Returns where the port of a host begins. An IPv6 address contains colons, and is in brackets if a port follows.
+     *
+     * @param text {@code HOST}, {@code HOST:PORT} or {@code [ADDRESS]:PORT}
+     * @return the index of the colon before the port, or -1 if there is none
+     */
+    public static int portColon(String text) {
+        int colon = text.lastIndexOf(':');
+        boolean hasPort = colon >= 0 && (text.indexOf(':') == colon || text.charAt(Math.max(0, colon - 1)) == ']');
+        return hasPort ? colon : -1;
+    }
+
+    /**
      * Resolves the name of a host.
      *
      * @param host a name or an address

@@ -21,6 +21,23 @@ public final class WrongUsage {
     private WrongUsage() {}
 
     /**
+     * Checks that the value of an option is in a range.
+     *
+     * @param command the command
+     * @param option the option, as it is written
+     * @param value its value
+     * @param min the smallest valid value
+     * @param max the largest valid value
+     * @throws ParameterException if the value is outside the range
+     */
+    public static void range(CommandLine command, String option, long value, long min, long max) {
+        if (value < min || value > max) {
+            throw new ParameterException(
+                    command, option + " must be between " + min + " and " + max + ", not " + value);
+        }
+    }
+
+    /**
      * Lists the subcommands of a command.
      *
      * @param command the command

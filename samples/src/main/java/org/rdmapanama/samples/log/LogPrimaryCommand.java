@@ -9,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -21,6 +20,8 @@ import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Sockets;
+import org.rdmapanama.samples.WrongUsage;
+import org.rdmapanama.samples.perf.LatencyRecord;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -104,8 +105,8 @@ final class LogPrimaryCommand implements Callable<Integer> {
     private List<InetSocketAddress> addresses() {
         List<InetSocketAddress> all = new ArrayList<>();
         for (String each : hosts) {
-            int colon = each.lastIndexOf(':');
-            boolean hasPort = colon > 0 && (each.indexOf(':') == colon || each.charAt(colon - 1) == ']');
+            int colon = Sockets.portColon(each);
+            boolean hasPort = colon > 0;
             String host = hasPort ? each.substring(0, colon) : each;
             String port = hasPort ? each.substring(colon + 1) : LogReplicaCommand.PORT;
             if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
@@ -119,15 +120,13 @@ final class LogPrimaryCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (count != null && (count < 1 || count > MAX_COUNT)) {
-            throw wrong("--count must be between 1 and " + MAX_COUNT + ", not " + count);
+        if (count != null) {
+            WrongUsage.range(spec.commandLine(), "--count", count, 1, MAX_COUNT);
         }
         if (record.bytes() > LogFile.MAX_PAYLOAD) {
             throw wrong("--record must be at most " + LogFile.MAX_PAYLOAD + " bytes, not " + record.bytes());
         }
-        if (timeoutSeconds < 1 || timeoutSeconds > MAX_SECONDS) {
-            throw wrong("--timeout must be between 1 and " + MAX_SECONDS + ", not " + timeoutSeconds);
-        }
+        WrongUsage.range(spec.commandLine(), "--timeout", timeoutSeconds, 1, MAX_SECONDS);
         LogReplicaCommand.check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
         try (Primary primary =
@@ -195,16 +194,16 @@ final class LogPrimaryCommand implements Callable<Integer> {
         for (int i = 0; i < warmUp; i++) {
             await(primary, primary.append(payload));
         }
-        long[] nanos = new long[count];
+        LatencyRecord times = new LatencyRecord(1);
         long start = System.nanoTime();
         long before = start;
         for (int i = 0; i < count; i++) {
             await(primary, primary.append(payload));
             long now = System.nanoTime();
-            nanos[i] = now - before;
+            times.record(now - before);
             before = now;
         }
-        Arrays.sort(nanos);
+        times.complete();
         out.printf(
                 Locale.ROOT,
                 "%d records of %d bytes in %s, after %d for warm-up: median %.1f us, 99th percentile %.1f us, %.0f a second%n",
@@ -212,8 +211,8 @@ final class LogPrimaryCommand implements Callable<Integer> {
                 payload.length,
                 durability,
                 warmUp,
-                nanos[count / 2] / 1e3,
-                nanos[(int) (count * 0.99)] / 1e3,
+                times.at(50),
+                times.at(99),
                 count * 1e9 / (before - start));
         out.flush();
     }

@@ -9,6 +9,7 @@ import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Sockets;
+import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -79,9 +80,7 @@ final class LogReplicaCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (!Sockets.isPort(port)) {
-            throw new ParameterException(spec.commandLine(), "--port must be between 1 and 65535, not " + port);
-        }
+        WrongUsage.range(spec.commandLine(), "--port", port, 1, 65535);
         check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
         try (Replica replica =

@@ -28,7 +28,6 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 final class NvmeBenchCommand implements Callable<Integer> {
-    private static final int MAX_DEPTH = 1024;
     private static final int MAX_COUNT = 1_000_000_000;
     private static final double NANOS = 1e9;
     private static final double MIB = 1 << 20;
@@ -128,17 +127,11 @@ final class NvmeBenchCommand implements Callable<Integer> {
 
     private void check() {
         host.check();
-        range("--depth", depth, 1, MAX_DEPTH);
-        range("--count", count, 1, MAX_COUNT);
-        range("--warmup", warmUp, 0, MAX_COUNT);
-        range("--namespace", namespace, 0, Integer.MAX_VALUE);
+        host.range("--depth", depth, 1, NvmeRange.MAX_DEPTH);
+        host.range("--count", count, 1, MAX_COUNT);
+        host.range("--warmup", warmUp, 0, MAX_COUNT);
+        host.range("--namespace", namespace, 0, Integer.MAX_VALUE);
         Charts.check(plot);
-    }
-
-    private void range(String option, int value, int least, int most) {
-        if (value < least || value > most) {
-            throw host.wrong(option + " must be between " + least + " and " + most + ", not " + value);
-        }
     }
 
     private int bytes(NvmeNamespace of) {

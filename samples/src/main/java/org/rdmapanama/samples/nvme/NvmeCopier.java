@@ -69,7 +69,7 @@ final class NvmeCopier {
                     places[buffer] = offset + begun;
                     sizes[buffer] = (int) Math.min(piece, size - begun);
                     begun += sizes[buffer];
-                    check(reads.tryRead(
+                    NvmeMover.checkSubmitted(reads.tryRead(
                             from,
                             places[buffer] / from.blockSize(),
                             filled,
@@ -80,7 +80,7 @@ final class NvmeCopier {
                 await(reads, writes.pending() > 0 ? MOMENT : LONG, results);
                 for (int i = 0; i < results.count(); i++) {
                     int buffer = succeeded(results, i, "reading");
-                    check(writes.tryWrite(
+                    NvmeMover.checkSubmitted(writes.tryWrite(
                             into,
                             places[buffer] / into.blockSize(),
                             emptied,
@@ -111,12 +111,5 @@ final class NvmeCopier {
             throw new Failure(doing + " at byte " + places[buffer] + " failed with " + results.status(index));
         }
         return buffer;
-    }
-
-    /** There is room: each queue has as many slots as there are buffers. */
-    private static void check(boolean submitted) {
-        if (!submitted) {
-            throw new Failure("the target does not take as many commands as it has said");
-        }
     }
 }

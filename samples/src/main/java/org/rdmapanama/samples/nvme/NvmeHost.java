@@ -1,8 +1,6 @@
 package org.rdmapanama.samples.nvme;
 
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
 import org.rdmapanama.nvme.DiscoveryEntry;
@@ -11,6 +9,8 @@ import org.rdmapanama.nvme.NvmeDiscovery;
 import org.rdmapanama.nvme.NvmeNamespace;
 import org.rdmapanama.nvme.NvmeOptions;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.Sockets;
+import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -64,34 +64,27 @@ final class NvmeHost {
         return new ParameterException(spec.commandLine(), message);
     }
 
+    /** Checks that the value of an option is in a range. */
+    void range(String option, long value, long min, long max) {
+        WrongUsage.range(spec.commandLine(), option, value, min, max);
+    }
+
     private InetSocketAddress address() {
         return address(host, "--port", port);
     }
 
     private InetSocketAddress address(String of, String option, int itsPort) {
-        if (itsPort < 1 || itsPort > MAX_PORT) {
-            throw wrong(option + " must be between 1 and " + MAX_PORT + ", not " + itsPort);
-        }
-        return new InetSocketAddress(resolved(of), itsPort);
-    }
-
-    private static InetAddress resolved(String name) {
-        try {
-            return InetAddress.getByName(name);
-        } catch (UnknownHostException e) {
-            throw new Failure("cannot resolve '" + name + "': check the name, or give the address", e);
-        }
+        range(option, itsPort, 1, MAX_PORT);
+        return Sockets.resolve(of, itsPort);
     }
 
     private NvmeOptions options() {
-        if (timeoutSeconds < 1 || timeoutSeconds > MAX_SECONDS) {
-            throw wrong("--timeout must be between 1 and " + MAX_SECONDS + ", not " + timeoutSeconds);
-        }
+        range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
         Duration timeout =
                 Duration.ofSeconds(Math.min(timeoutSeconds, Duration.ofDays(1).toSeconds()));
         NvmeOptions options = new NvmeOptions().connectTimeout(timeout).commandTimeout(timeout);
         if (source != null) {
-            options.localAddress(resolved(source));
+            options.localAddress(Sockets.resolve(source, 0).getAddress());
         }
         return hostName == null ? options : options.host(hostName);
     }

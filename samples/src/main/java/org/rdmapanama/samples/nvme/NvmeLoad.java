@@ -88,12 +88,10 @@ final class NvmeLoad implements AutoCloseable {
         long place = sequential ? next++ % places : random.nextLong(places);
         long bytes = (long) blocks * namespace.blockSize();
         sent[buffer] = System.nanoTime();
-        boolean submitted = writes
-                ? queue.tryWrite(namespace, place * blocks, memory, buffer * bytes, blocks, buffer)
-                : queue.tryRead(namespace, place * blocks, memory, buffer * bytes, blocks, buffer);
-        if (!submitted) {
-            throw new Failure("the target does not take as many commands as it has said");
-        }
+        NvmeMover.checkSubmitted(
+                writes
+                        ? queue.tryWrite(namespace, place * blocks, memory, buffer * bytes, blocks, buffer)
+                        : queue.tryRead(namespace, place * blocks, memory, buffer * bytes, blocks, buffer));
     }
 
     @Override

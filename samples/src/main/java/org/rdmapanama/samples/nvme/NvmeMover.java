@@ -91,10 +91,14 @@ final class NvmeMover {
         long first = (offset + at) / namespace.blockSize();
         int blocks = view.limit() / namespace.blockSize();
         long place = (long) buffer * piece;
-        // There is room: the queue has as many slots as there are buffers.
-        boolean submitted = writes
-                ? queue.tryWrite(namespace, first, memory, place, blocks, buffer)
-                : queue.tryRead(namespace, first, memory, place, blocks, buffer);
+        checkSubmitted(
+                writes
+                        ? queue.tryWrite(namespace, first, memory, place, blocks, buffer)
+                        : queue.tryRead(namespace, first, memory, place, blocks, buffer));
+    }
+
+    /** Checks that a queue, which has as many slots as there are buffers, had room for a command. */
+    static void checkSubmitted(boolean submitted) {
         if (!submitted) {
             throw new Failure("the target does not take as many commands as it has said");
         }

@@ -7,7 +7,7 @@ import picocli.CommandLine.Option;
 
 /** The options that choose a part of a namespace, and how it moves. */
 final class NvmeRange {
-    private static final int MAX_DEPTH = 1024;
+    static final int MAX_DEPTH = 1024;
 
     @Option(
             names = "--namespace",
@@ -37,9 +37,7 @@ final class NvmeRange {
     private int depth;
 
     void check(NvmeHost host) {
-        if (depth < 1 || depth > MAX_DEPTH) {
-            throw host.wrong("--depth must be between 1 and " + MAX_DEPTH + ", not " + depth);
-        }
+        host.range("--depth", depth, 1, MAX_DEPTH);
         if (namespace < 0) {
             throw host.wrong("--namespace must not be negative: " + namespace);
         }

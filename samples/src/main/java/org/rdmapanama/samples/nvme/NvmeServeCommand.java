@@ -2,9 +2,6 @@ package org.rdmapanama.samples.nvme;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,6 +14,8 @@ import org.rdmapanama.nvme.NvmeTargetOptions;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.Sockets;
+import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -97,9 +96,7 @@ final class NvmeServeCommand implements Callable<Integer> {
         if (files.isEmpty() && memory == null) {
             throw wrong("give --file or --memory");
         }
-        if (port < 1 || port > MAX_PORT) {
-            throw wrong("--port must be between 1 and " + MAX_PORT + ", not " + port);
-        }
+        WrongUsage.range(spec.commandLine(), "--port", port, 1, MAX_PORT);
         if (blockSize < 512 || blockSize > 65536 || Integer.bitCount(blockSize) != 1) {
             throw wrong("--block-size must be a power of two from 512 to 65536, not " + blockSize);
         }
@@ -119,7 +116,7 @@ final class NvmeServeCommand implements Callable<Integer> {
             for (int i = 0; i < backings.size(); i++) {
                 options.namespace(i + 1, blockSize, backings.get(i));
             }
-            try (NvmeTarget target = NvmeTarget.serve(listenAddress(), options)) {
+            try (NvmeTarget target = NvmeTarget.serve(Sockets.resolve(address, port), options)) {
                 for (int i = 0; i < backings.size(); i++) {
                     out.printf(
                             "namespace %d: %s%n",
@@ -135,13 +132,5 @@ final class NvmeServeCommand implements Callable<Integer> {
             }
         }
         return 0;
-    }
-
-    private InetSocketAddress listenAddress() {
-        try {
-            return new InetSocketAddress(InetAddress.getByName(address), port);
-        } catch (UnknownHostException e) {
-            throw new Failure("cannot resolve '" + address + "': check the name, or give the address", e);
-        }
     }
 }
