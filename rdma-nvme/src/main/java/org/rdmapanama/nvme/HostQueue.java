@@ -221,7 +221,12 @@ final class HostQueue implements AutoCloseable {
         } catch (RuntimeException e) {
             putBack(slot);
             check();
-            throw e;
+            if (data != null && !data.isOpen()) {
+                throw e;
+            }
+            // There was room for the command, so nothing can be sent here any more.
+            lose(e);
+            throw lostException("a command");
         }
         state[slot] = UNDER_WAY;
         underWay++;

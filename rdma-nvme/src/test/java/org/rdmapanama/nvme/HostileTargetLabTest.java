@@ -2,6 +2,7 @@ package org.rdmapanama.nvme;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -175,14 +176,15 @@ class HostileTargetLabTest {
     @Test
     void shouldEndAllCommandsOfACallThatFails() throws Exception {
         try (RawTarget target = new RawTarget();
-                NvmeController controller = NvmeController.connect(target.address(), options())) {
+                NvmeController controller =
+                        NvmeController.connect(target.address(), options().queues(1))) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemorySegment memory = controller.allocate(1 << 20).memory();
             HostQueue queue = controller.lockQueue("a test");
             queue.lock.unlock();
             AtomicBoolean failed = new AtomicBoolean();
             target.fault = ofIo((command, data, response) -> {
-                // While the host waits for several commands, it cannot any more.
+                // While the host sends several commands or waits for them, it cannot any more.
                 if (!failed.getAndSet(true)) {
                     queue.connection().queuePair().close();
                     queue.connection().sendQueue().close();
@@ -192,6 +194,24 @@ class HostileTargetLabTest {
             NvmeException e = assertThrows(NvmeException.class, () -> namespace.write(0, memory));
             assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
             assertEquals(0, queue.underWay());
+        }
+    }
+
+    @Test
+    void shouldLoseAQueueThatCannotSend() throws Exception {
+        try (RawTarget target = new RawTarget();
+                NvmeController controller =
+                        NvmeController.connect(target.address(), options().queues(1))) {
+            NvmeNamespace namespace = controller.namespaces().getFirst();
+            MemorySegment memory = controller.allocate(4096).memory();
+            HostQueue queue = controller.lockQueue("a test");
+            queue.connection().queuePair().close();
+            queue.lock.unlock();
+            NvmeException e = assertThrows(NvmeException.class, () -> namespace.write(0, memory));
+            assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
+            assertInstanceOf(IllegalStateException.class, e.getCause());
+            assertEquals(0, queue.pending());
+            Bound.usual().await("the controller is still there", () -> !controller.isConnected());
         }
     }
 
