@@ -247,24 +247,32 @@ final class HostQueue implements AutoCloseable {
     /** Looks for responses without waiting. Ends all commands once the connection is lost. */
     void poll() {
         if (lost == null) {
-            int count;
-            do {
-                count = connection.sendQueue().poll(completions);
-                take(count);
-            } while (count == BATCH && lost == null);
+            try {
+                int count;
+                do {
+                    count = connection.sendQueue().poll(completions);
+                    take(count);
+                } while (count == BATCH && lost == null);
+            } catch (RuntimeException e) {
+                lose(e);
+            }
         }
         settleLoss();
     }
 
     /**
-     * Waits for completions, at most for a time, and ends all commands if one takes too long.
+     * Waits for completions, at most for a time, and ends all commands if one takes too long or waiting fails.
      *
      * @param nanos how long to wait at most
      */
     void await(long nanos) throws InterruptedException {
         if (doneCount == 0 && lost == null) {
             Duration limit = nanos < LOOK.toNanos() ? Duration.ofNanos(nanos) : LOOK;
-            take(connection.sendQueue().await(completions, limit));
+            try {
+                take(connection.sendQueue().await(completions, limit));
+            } catch (RuntimeException e) {
+                lose(e);
+            }
             if (doneCount == 0) {
                 checkTimes();
             }
@@ -470,8 +478,8 @@ final class HostQueue implements AutoCloseable {
     }
 
     /**
-     * Waits as {@link #await} does, and returns whether there was an interrupt. A failure ends all commands, because nobody
-     * may go on while the controller can still reach the memory of one.
+     * Waits as {@link #await} does, and returns whether there was an interrupt. If the end of the connection fails, it is tried
+     * again, because nobody may go on while the controller can still reach the memory of a command.
      */
     boolean awaitUninterruptibly() {
         try {
@@ -480,7 +488,6 @@ final class HostQueue implements AutoCloseable {
         } catch (InterruptedException e) {
             return true;
         } catch (RuntimeException e) {
-            lose(e);
             settleLoss();
             return false;
         }
