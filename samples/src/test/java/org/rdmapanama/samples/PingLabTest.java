@@ -28,6 +28,7 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.RpingEnd;
 
 /** Ping with itself and with rping, in both directions. */
 @Tag("lab")
@@ -81,7 +82,7 @@ class PingLabTest {
     }
 
     private static void assertPinged(Program client) throws InterruptedException {
-        assertEquals(0, client.join(), client::toString);
+        RpingEnd.assertSucceeds(client);
         assertEquals(1, count(client.output(), "ping data: rdma-ping-6: GHIJ"), client::toString);
         assertTrue(!client.output().contains("mismatch"), client::toString);
     }
@@ -112,7 +113,7 @@ class PingLabTest {
         try (Program server = rping("-s", "-a", SECOND, "-p", port, "-S", size, "-v", "-d")) {
             server.await("rdma_listen");
             assertPinged(ping(port, size), size);
-            assertEquals(0, server.join(), server::toString);
+            RpingEnd.assertSucceeds(server);
             assertEquals(1, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
         }
     }
@@ -271,7 +272,7 @@ class PingLabTest {
         try (Program server = rping("-s", "-a", address, "-p", port, "-S", "4096", "-v", "-d")) {
             server.await("rdma_listen");
             assertPinged(pingTo(address, source, port), "4096");
-            assertEquals(0, server.join(), server::toString);
+            RpingEnd.assertSucceeds(server);
             assertEquals(1, count(server.output(), "server ping data: rdma-ping-6: GHIJ"), server::toString);
         }
         port = Lab.portText();

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.RpingEnd;
 
 /** soft0's connection manager with that of the kernel, as if on another machine: in a separate network namespace. */
 @Tag("lab")
@@ -51,7 +52,7 @@ class SoftPingLabTest {
                 assertEquals(0, client.join(), () -> client + server.output());
                 assertTrue(client.output().contains("ping data: rdma-ping-6: GHIJ"), client::output);
                 assertTrue(client.output().contains("7 pings of 40 bytes"), client::output);
-                assertEquals(0, server.join(), server::output);
+                RpingEnd.assertSucceeds(server);
                 assertTrue(server.output().contains("server ping data: rdma-ping-6: GHIJ"), server::output);
             }
         }
@@ -64,7 +65,7 @@ class SoftPingLabTest {
         try (ResidentJvm.Command server = machine.start("ping", "-s", "-a", soft, "-p", port, "-v", "-V", PATIENT)) {
             server.await("waiting for clients");
             try (Program client = Program.start("rping", "-c", "-a", soft, "-p", port, "-C", PINGS, "-v", "-V")) {
-                assertEquals(0, client.join(), () -> client.output() + server);
+                RpingEnd.assertSucceeds(client);
                 assertTrue(client.output().contains("ping data: rdma-ping-6: GHIJ"), client::output);
                 assertEquals(0, server.join(), server::output);
                 assertTrue(server.output().contains(": 7 pings"), server::output);

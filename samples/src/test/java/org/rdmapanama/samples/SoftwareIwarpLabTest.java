@@ -21,6 +21,7 @@ import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.RpingEnd;
 
 /** The lab's two Software iWARP devices: they are listed after the two of Soft-RoCE, and they move data. */
 @Tag("lab")
@@ -74,14 +75,14 @@ class SoftwareIwarpLabTest {
             awaitListener(to + ":" + port, server);
             try (Program client = Program.start(
                     "rping", "-c", "-a", to, "-I", from, "-p", port, "-C", count, "-S", "4096", "-v", "-V")) {
-                assertEquals(0, client.join(), client::toString);
+                RpingEnd.assertSucceeds(client);
                 long pings = client.output()
                         .lines()
                         .filter(line -> line.startsWith("ping data: rdma-ping-"))
                         .count();
                 assertEquals(PINGS, pings, client::toString);
             }
-            assertEquals(0, server.join(), server::toString);
+            RpingEnd.assertSucceeds(server);
         }
         assertTrue(sentBytes(fromInterface) - sent > PINGS * 4096L, "the pings did not cross the wire");
         assertTrue(sentBytes(toInterface) - answered > PINGS * 4096L, "the answers did not cross the wire");
