@@ -22,11 +22,15 @@ module org.rdmapanama.samples {
             info.picocli;
     opens org.rdmapanama.samples.nvme to
             info.picocli;
+    opens org.rdmapanama.samples.parameters to
+            info.picocli;
     opens org.rdmapanama.samples.perf to
             info.picocli;
     opens org.rdmapanama.samples.selftest to
             info.picocli;
     opens org.rdmapanama.samples.stream to
+            info.picocli;
+    opens org.rdmapanama.samples.table to
             info.picocli;
     opens org.rdmapanama.samples.today to
             info.picocli;

@@ -5,9 +5,11 @@ import java.util.List;
 import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.log.LogCommand;
 import org.rdmapanama.samples.nvme.NvmeCommand;
+import org.rdmapanama.samples.parameters.ParametersCommand;
 import org.rdmapanama.samples.perf.PerfCommand;
 import org.rdmapanama.samples.selftest.SelftestCommand;
 import org.rdmapanama.samples.stream.StreamCommand;
+import org.rdmapanama.samples.table.TableCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExecutionException;
@@ -51,6 +53,8 @@ public final class Rdma implements Runnable {
             StreamCommand.class,
             NvmeCommand.class,
             LogCommand.class,
+            TableCommand.class,
+            ParametersCommand.class,
             SelftestCommand.class,
             HelloCommand.class,
             LearnCommand.class);
@@ -103,6 +107,10 @@ public final class Rdma implements Runnable {
                 NvmeCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             } else if (each == LogCommand.class) {
                 LogCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
+            } else if (each == TableCommand.class) {
+                TableCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
+            } else if (each == ParametersCommand.class) {
+                ParametersCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             }
         }
         // These settings apply to the commands that are there by now.

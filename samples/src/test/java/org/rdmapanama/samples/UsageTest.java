@@ -159,7 +159,7 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 9                                   | the lesson must be between 1 and 8, not 9
+            learn 10                                  | the lesson must be between 1 and 9, not 10
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
             devices --pcap                            | Missing required parameter for option '--pcap'
@@ -199,6 +199,9 @@ class UsageTest {
                 "serve --help",
                 "transfer -h",
                 "rsocket-copy -h",
+                "table -h",
+                "table bench -h",
+                "parameters train -h",
                 "hello -h",
                 "learn -h",
                 "--pcap /no/such/file hello -h",
@@ -216,7 +219,7 @@ class UsageTest {
     @Test
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
-        assertEquals(14, all.getSubcommands().size());
+        assertEquals(16, all.getSubcommands().size());
         all.getSubcommands().forEach((name, command) -> {
             CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
             assertEquals(Set.of(name), rdma.getSubcommands().keySet());

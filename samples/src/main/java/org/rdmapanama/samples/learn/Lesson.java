@@ -18,7 +18,8 @@ enum Lesson {
     ATOMICS("atomics", Atomics::run),
     COMPLETIONS("completion queues and events", CompletionsAndEvents::run),
     WRONG("what goes wrong", WhatGoesWrong::run),
-    ADDRESS("connections by address", ConnectionByAddress::run);
+    ADDRESS("connections by address", ConnectionByAddress::run),
+    STRUCTURES("structures that others read", OneSidedStructures::run);
 
     private static final String PROBES = "org.rdmapanama.soft.probes";
 
