@@ -21,7 +21,10 @@ import org.rdmapanama.cm.RejectedException;
  * that one that is missing holds up nobody but those that need it.
  */
 final class Joining {
-    /** How long one attempt may take, so that a rank that hangs does not take the time of others. */
+    /**
+     * How long one attempt may take, so that a rank that hangs does not take the time of others. The connection manager of
+     * InfiniBand repeats a message that was lost after four seconds.
+     */
     private static final Duration ATTEMPT = Duration.ofSeconds(10);
 
     private static final Duration TICK = Duration.ofMillis(50);
