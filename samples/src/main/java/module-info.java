@@ -16,6 +16,8 @@ module org.rdmapanama.samples {
     // picocli fills in the options by reflection.
     opens org.rdmapanama.samples to
             info.picocli;
+    opens org.rdmapanama.samples.collective to
+            info.picocli;
     opens org.rdmapanama.samples.learn to
             info.picocli;
     opens org.rdmapanama.samples.log to

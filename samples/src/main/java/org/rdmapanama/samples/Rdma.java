@@ -2,6 +2,7 @@ package org.rdmapanama.samples;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.rdmapanama.samples.collective.CollectiveCommand;
 import org.rdmapanama.samples.learn.LearnCommand;
 import org.rdmapanama.samples.log.LogCommand;
 import org.rdmapanama.samples.nvme.NvmeCommand;
@@ -53,6 +54,7 @@ public final class Rdma implements Runnable {
             StreamCommand.class,
             NvmeCommand.class,
             LogCommand.class,
+            CollectiveCommand.class,
             TableCommand.class,
             ParametersCommand.class,
             SelftestCommand.class,
@@ -107,6 +109,8 @@ public final class Rdma implements Runnable {
                 NvmeCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             } else if (each == LogCommand.class) {
                 LogCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
+            } else if (each == CollectiveCommand.class) {
+                CollectiveCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             } else if (each == TableCommand.class) {
                 TableCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
             } else if (each == ParametersCommand.class) {

@@ -159,7 +159,7 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 10                                  | the lesson must be between 1 and 9, not 10
+            learn 11                                  | the lesson must be between 1 and 10, not 11
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
             devices --pcap                            | Missing required parameter for option '--pcap'
@@ -219,7 +219,7 @@ class UsageTest {
     @Test
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
-        assertEquals(16, all.getSubcommands().size());
+        assertEquals(17, all.getSubcommands().size());
         all.getSubcommands().forEach((name, command) -> {
             CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
             assertEquals(Set.of(name), rdma.getSubcommands().keySet());

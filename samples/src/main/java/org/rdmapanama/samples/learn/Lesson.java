@@ -19,6 +19,7 @@ enum Lesson {
     COMPLETIONS("completion queues and events", CompletionsAndEvents::run),
     WRONG("what goes wrong", WhatGoesWrong::run),
     ADDRESS("connections by address", ConnectionByAddress::run),
+    RING("ring all-reduce", RingAllReduce::run),
     STRUCTURES("structures that others read", OneSidedStructures::run);
 
     private static final String PROBES = "org.rdmapanama.soft.probes";
