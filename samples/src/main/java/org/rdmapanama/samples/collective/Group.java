@@ -565,10 +565,12 @@ final class Group implements AutoCloseable {
         enter();
         closed = true;
         try {
-            awaitSent();
-            for (Peer each : peers) {
-                if (each != null && failure == null) {
-                    each.tell(Message.Purpose.LEAVE, 0, 0);
+            if (failure == null) {
+                awaitSent();
+                for (Peer each : peers) {
+                    if (each != null) {
+                        each.tell(Message.Purpose.LEAVE, 0, 0);
+                    }
                 }
             }
             awaitSent();

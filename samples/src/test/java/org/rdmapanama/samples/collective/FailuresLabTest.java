@@ -39,6 +39,9 @@ class FailuresLabTest {
     /** Long enough for a busy machine, short enough to wait for. */
     private static final GroupOptions IMPATIENT = new GroupOptions(5, Ranks.LIMIT, Duration.ofSeconds(2));
 
+    /** So that the group need not wait for the intruder to take its last message. */
+    private static final int RECEIVES = 8;
+
     private static void call(Group group, String text) throws InterruptedException {
         String[] words = text.split(" ", -1);
         if (words[0].equals("barrier")) {
@@ -198,12 +201,15 @@ class FailuresLabTest {
         RdmaConnectionOptions options = new RdmaConnectionOptions()
                 .privateData(hello)
                 .singleCompletionQueue(true)
+                .receiveWorkRequests(RECEIVES)
                 .prepare(connection -> {
                     MemoryRegion memory = connection.register(64 * 1024, AccessFlag.LOCAL_WRITE);
-                    connection
-                            .queuePair()
-                            .postReceive(ReceiveWorkRequest.allocate(connection.queuePair(), 1)
-                                    .add(memory, 0, 64 * 1024));
+                    for (int i = 0; i < RECEIVES; i++) {
+                        connection
+                                .queuePair()
+                                .postReceive(ReceiveWorkRequest.allocate(connection.queuePair(), 1)
+                                        .add(memory, 0, 64 * 1024));
+                    }
                     connection.attach(memory);
                 });
         for (int attempt = 0; ; attempt++) {
