@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.OwnJvm;
@@ -100,6 +101,12 @@ final class Processes {
                 addresses.add((text.contains(":") ? "[" + text + "]" : text) + ":" + address.getPort());
                 each.close();
             }
+        } catch (VerbsException e) {
+            throw new Failure(
+                    "cannot listen at " + host
+                            + ": give the address of the network interface of an RDMA device, such as"
+                            + " 'rdma collective barrier -n 4 192.168.1.5' (" + e.getMessage() + ")",
+                    e);
         }
         return addresses;
     }

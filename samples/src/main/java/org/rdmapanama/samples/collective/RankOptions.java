@@ -24,7 +24,8 @@ final class RankOptions {
             arity = "0..*",
             paramLabel = "HOST[:PORT]",
             description = "Addresses of all ranks, from rank 0, the same on each (port " + PORT
-                    + "). With -n: the address of this host to use (" + LOCAL + ").")
+                    + "). With -n: the address of this host to use (" + LOCAL
+                    + ", which soft0 has; a device of the kernel needs that of its network interface).")
     private List<String> hosts = List.of();
 
     @Option(
