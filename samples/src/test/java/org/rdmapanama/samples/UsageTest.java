@@ -159,7 +159,7 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 11                                  | the lesson must be between 1 and 10, not 11
+            learn 13                                  | the lesson must be between 1 and 12, not 13
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
             devices --pcap                            | Missing required parameter for option '--pcap'

@@ -19,6 +19,8 @@ enum Lesson {
     COMPLETIONS("completion queues and events", CompletionsAndEvents::run),
     WRONG("what goes wrong", WhatGoesWrong::run),
     ADDRESS("connections by address", ConnectionByAddress::run),
+    COMMIT("a replicated log: commit by writing", CommitByWriting::run),
+    TAKEOVER("a replicated log: taking over", TakingOver::run),
     RING("ring all-reduce", RingAllReduce::run),
     STRUCTURES("structures that others read", OneSidedStructures::run);
 

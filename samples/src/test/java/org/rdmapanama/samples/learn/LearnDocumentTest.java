@@ -53,7 +53,9 @@ class LearnDocumentTest {
         }
         part.appendTail(made);
         assertEquals(
-                2 * Lesson.values().length + 1, parts, "parts between marks: the code and the output of each lesson");
+                2 * Lesson.values().length + 2,
+                parts,
+                "parts between marks: the code and the output of each lesson, TwoEnds, and RecordLog");
         if (Boolean.getBoolean("tables.write")) {
             Files.writeString(DOCUMENT, made);
         }
