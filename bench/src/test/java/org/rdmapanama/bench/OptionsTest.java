@@ -136,8 +136,8 @@ class OptionsTest {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(2, process.waitFor(), output);
         assertEquals(
-                "bench: there is no benchmark 'foo': choose data-path, inlining, direct, scale, soak, soft or sockets"
-                        + " (see " + script + " help)",
+                "bench: there is no benchmark 'foo': choose data-path, inlining, direct, scale, soak, soft,"
+                        + " sockets or collectives (see " + script + " help)",
                 output.strip());
     }
 }
