@@ -105,7 +105,7 @@ public final class CallServer implements AutoCloseable {
                 service.tick();
             } catch (InterruptedException e) {
                 return;
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 // Whatever it is, the next client has nothing to do with it.
                 if (!closed) {
                     LOG.warn("a client could not be connected: {}", e.getMessage());
@@ -124,8 +124,9 @@ public final class CallServer implements AutoCloseable {
         }
         try {
             threads.execute(() -> serveAndClose(connection));
-        } catch (RejectedExecutionException e) {
-            // It came while this closes.
+        } catch (RejectedExecutionException | OutOfMemoryError e) {
+            // It came while this closes, or there is no memory for another thread.
+            LOG.debug("{} cannot be served: {}", connection, e.getMessage());
             clients.decrementAndGet();
             connection.close();
         }
@@ -136,7 +137,7 @@ public final class CallServer implements AutoCloseable {
             link(connection).serve();
         } catch (InterruptedException e) {
             // The server closes.
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             LOG.debug("{} ends: {}", connection, e.getMessage());
         } finally {
             clients.decrementAndGet();
