@@ -80,6 +80,12 @@ public final class CallServer implements AutoCloseable {
     }
 
     private Optional<RdmaConnectionOptions> choose(ConnectionRequest request) {
+        if (clients.get() >= maxClients) {
+            // Some may have ended whose threads do not know yet, such as the one that connects again.
+            for (RdmaConnection ended = server.nextEnded(); ended != null; ended = server.nextEnded()) {
+                leave(ended);
+            }
+        }
         if (clients.get() >= maxClients || !service.accepts(request.privateData())) {
             LOG.debug("{} is refused", request);
             return Optional.empty();
@@ -118,7 +124,7 @@ public final class CallServer implements AutoCloseable {
     private void serve(RdmaConnection connection) {
         if (clients.incrementAndGet() > maxClients) {
             // Several came in at once.
-            clients.decrementAndGet();
+            leave(connection);
             connection.close();
             return;
         }
@@ -127,8 +133,15 @@ public final class CallServer implements AutoCloseable {
         } catch (RejectedExecutionException | OutOfMemoryError e) {
             // It came while this closes, or there is no memory for another thread.
             LOG.debug("{} cannot be served: {}", connection, e.getMessage());
-            clients.decrementAndGet();
+            leave(connection);
             connection.close();
+        }
+    }
+
+    /** A client no longer counts. */
+    private void leave(RdmaConnection connection) {
+        if (link(connection).leave()) {
+            clients.decrementAndGet();
         }
     }
 
@@ -140,7 +153,7 @@ public final class CallServer implements AutoCloseable {
         } catch (RuntimeException | OutOfMemoryError e) {
             LOG.debug("{} ends: {}", connection, e.getMessage());
         } finally {
-            clients.decrementAndGet();
+            leave(connection);
         }
     }
 

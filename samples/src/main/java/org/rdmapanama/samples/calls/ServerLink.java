@@ -2,6 +2,7 @@ package org.rdmapanama.samples.calls;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
@@ -27,6 +28,7 @@ final class ServerLink {
     private final ReceiveWorkRequest receive;
     private final SendWorkRequest send;
     private final WorkCompletions completions;
+    private final AtomicBoolean left = new AtomicBoolean();
 
     /** Before the client can send. */
     ServerLink(RdmaConnection connection, Service.Client client, int messageBytes) {
@@ -45,6 +47,11 @@ final class ServerLink {
 
     Service.Client client() {
         return client;
+    }
+
+    /** The client no longer counts; returns true the first time. */
+    boolean leave() {
+        return left.compareAndSet(false, true);
     }
 
     private void receive(int place) {

@@ -435,4 +435,17 @@ class TableLabTest {
         assertFalse(Thread.currentThread().isInterrupted());
         assertEquals("value", text(client.get(bytes("key"))));
     }
+
+    @Test
+    void shouldFindTheNextTableWhileTheServerHasAsManyClientsAsItTakes() throws Exception {
+        TableServer server =
+                server(Lab.freeAddress(Lab.SECOND_HOST), new TableOptions(64, 64, 128, 4, 1, Duration.ofMillis(1)));
+        TableClient client = client(server);
+        for (int i = 0; i < 20; i++) {
+            client.put(bytes("key"), bytes("value " + i));
+            assertTrue(server.resize(64));
+            Bound.of(LIMIT).await("the old table is kept", () -> server.oldTables() == 0);
+            assertEquals("value " + i, text(client.get(bytes("key"))));
+        }
+    }
 }
