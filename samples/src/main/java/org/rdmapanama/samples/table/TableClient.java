@@ -26,7 +26,8 @@ import org.rdmapanama.samples.calls.Message;
  *
  * <p>Nothing that a server says is trusted: sizes are checked, and everything ends within the timeout or a few times that.
  *
- * <p>Threads: one at a time.
+ * <p>Threads: one at a time; but any may close it, which ends a call of another one. Calls after that throw {@link
+ * IllegalStateException}.
  */
 public final class TableClient implements AutoCloseable {
     /** How often a get reads before it asks. */
@@ -43,7 +44,9 @@ public final class TableClient implements AutoCloseable {
     private final Duration timeout;
 
     /** Null while there is no connection. */
-    private CallClient calls;
+    private volatile CallClient calls;
+
+    private volatile boolean closed;
 
     private Geometry geometry;
     private MemoryRegion region;
@@ -87,6 +90,7 @@ public final class TableClient implements AutoCloseable {
     }
 
     private void connect() throws InterruptedException {
+        checkOpen();
         if (calls != null) {
             return;
         }
@@ -104,6 +108,16 @@ public final class TableClient implements AutoCloseable {
             if (calls == null) {
                 made.close();
             }
+        }
+        if (closed) {
+            disconnect();
+            checkOpen();
+        }
+    }
+
+    private void checkOpen() {
+        if (closed) {
+            throw new IllegalStateException("the client of the table at " + server + " is closed");
         }
     }
 
@@ -281,6 +295,7 @@ public final class TableClient implements AutoCloseable {
     }
 
     private boolean find(MemorySegment key, long from, int length) throws InterruptedException {
+        checkOpen();
         try {
             if (calls != null) {
                 return findConnected(key, from, length);
@@ -373,6 +388,10 @@ public final class TableClient implements AutoCloseable {
 
     @Override
     public void close() {
-        disconnect();
+        closed = true;
+        CallClient last = calls;
+        if (last != null) {
+            last.close();
+        }
     }
 }

@@ -3,6 +3,7 @@ package org.rdmapanama.samples.table;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -447,5 +450,38 @@ class TableLabTest {
             Bound.of(LIMIT).await("the old table is kept", () -> server.oldTables() == 0);
             assertEquals("value " + i, text(client.get(bytes("key"))));
         }
+    }
+
+    @Test
+    void shouldNotConnectOnceItIsClosed() throws Exception {
+        TableServer server = server(64, 64, 128, LIMIT);
+        TableClient client = client(server);
+        client.close();
+        client.close();
+        assertThrows(IllegalStateException.class, () -> client.get(bytes("key")));
+        assertThrows(IllegalStateException.class, () -> client.ask(bytes("key")));
+        assertThrows(IllegalStateException.class, () -> client.put(bytes("key"), bytes("value")));
+        Bound.of(LIMIT).await("the client is still connected", () -> server.clients() == 0);
+    }
+
+    @Test
+    void shouldEndCallsWhenAnotherThreadCloses() throws Exception {
+        TableServer server = server(64, 64, 128, LIMIT);
+        for (int i = 0; i < 20; i++) {
+            TableClient client = client(server);
+            AtomicLong gets = new AtomicLong();
+            CompletableFuture<Void> ended = Async.start(() -> {
+                while (true) {
+                    client.get(bytes("key"));
+                    gets.incrementAndGet();
+                }
+            });
+            Bound.of(LIMIT).await("nothing is read", () -> gets.get() > 0);
+            client.close();
+            ExecutionException end =
+                    assertThrows(ExecutionException.class, () -> ended.get(LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+            assertInstanceOf(IllegalStateException.class, end.getCause());
+        }
+        Bound.of(LIMIT).await("clients are still connected", () -> server.clients() == 0);
     }
 }
