@@ -321,7 +321,8 @@ public final class TableClient implements AutoCloseable {
             return false;
         }
         int moves = 0;
-        for (int torn = 0; torn < MOST_READS; ) {
+        long start = System.nanoTime();
+        for (int torn = 0; torn < MOST_READS && System.nanoTime() - start < timeout.toNanos(); ) {
             int home = geometry.home(Hash.of(key, from, length, geometry.seed()));
             long address = geometry.address() + (long) home * geometry.slotBytes();
             calls.read(address, geometry.key(), region, geometry.windowBytes());

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.ToIntBiFunction;
 import org.junit.jupiter.api.AfterEach;
@@ -391,5 +392,38 @@ class HostilePeersLabTest {
         } finally {
             end.countDown();
         }
+    }
+
+    @Test
+    void shouldNotTakeTheTimeoutForEachStepOfAGet() throws Exception {
+        Duration slow = SHORT.dividedBy(2).plusMillis(50);
+        AtomicInteger generation = new AtomicInteger();
+        AtomicInteger asked = new AtomicInteger();
+        Geometry[] last = new Geometry[1];
+        CallServer liar = new Liar(
+                        connection -> {
+                            last[0] = memory(connection, Slot.MOVED, generation.incrementAndGet());
+                            return last[0].bytes();
+                        },
+                        (request, answer) -> {
+                            asked.incrementAndGet();
+                            if (Message.kind(request) == Request.GET) {
+                                return Request.answer(answer, Request.ABSENT, MemorySegment.ofArray(new byte[0]));
+                            }
+                            LockSupport.parkNanos(slow.toNanos());
+                            byte[] next = geometry(last[0].address(), last[0].key(), generation.incrementAndGet())
+                                    .bytes();
+                            return Request.answer(answer, Request.OK, MemorySegment.ofArray(next));
+                        })
+                .start();
+        TableClient client = closing(TableClient.connect(arena, liar.address(), SHORT));
+        try {
+            assertTrue(client.get(bytes("key")).isEmpty());
+        } catch (TableException e) {
+            // The machine is slow: an answer has come too late.
+            assertTrue(e.getMessage().contains("no answer"), e.getMessage());
+        }
+        // Two about the table and a get by message, twice if there was a new connection.
+        assertTrue(asked.get() <= 6, () -> asked + " questions, each of which took more than half of the timeout");
     }
 }
