@@ -11,7 +11,7 @@ final class Status {
             case Request.ABSENT -> false;
             case Request.FULL ->
                 throw new TableException(
-                        "the table has no room for this key: remove others, or give the server a larger --max-slots");
+                        "the table has no room for this key: remove others, or give the server a larger --max-slots or more memory");
             case Request.TOO_LONG -> throw new TableException(tooLong(maxEntry));
             default -> throw new TableException("the server answers with status " + status + ", which is not known");
         };

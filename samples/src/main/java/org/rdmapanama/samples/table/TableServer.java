@@ -39,11 +39,17 @@ public final class TableServer implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(TableServer.class);
     private static final MemorySegment NOTHING = MemorySegment.ofArray(new byte[0]);
 
+    /** An attempt to grow without memory takes half a second, in which all other changes wait. */
+    private static final long GROW_PAUSE_NANOS = 10_000_000_000L;
+
     private final TableOptions options;
     private final SecureRandom random = new SecureRandom();
 
     /** Guards all that follows. Nobody waits for a client while holding it. */
     private final ReentrantLock lock = new ReentrantLock();
+
+    /** When there may be memory to grow again. */
+    private long growAgain = System.nanoTime();
 
     private Table table;
     private final List<Retired> retired = new ArrayList<>();
@@ -216,6 +222,9 @@ public final class TableServer implements AutoCloseable {
 
     private boolean grow() {
         for (long slots = 2L * table.geometry().slots(); slots <= options.maxSlots(); slots *= 2) {
+            if (System.nanoTime() - growAgain < 0) {
+                return false;
+            }
             if (replace((int) slots)) {
                 return true;
             }
@@ -225,16 +234,20 @@ public final class TableServer implements AutoCloseable {
 
     private boolean replace(int slots) {
         Geometry old = table.geometry();
-        Table next = new Table(
-                new Geometry(0, 0, old.generation() + 1, slots, old.slotBytes(), old.window(), random.nextLong()));
-        if (!table.copyTo(next)) {
-            return false;
-        }
+        Table next = null;
         try {
+            next = new Table(
+                    new Geometry(0, 0, old.generation() + 1, slots, old.slotBytes(), old.window(), random.nextLong()));
+            if (!table.copyTo(next)) {
+                return false;
+            }
             next.registerLike(table);
-        } catch (VerbsException e) {
+        } catch (VerbsException | OutOfMemoryError e) {
             LOG.warn("the table cannot grow to {} slots: {}", slots, e.getMessage());
-            next.deregister();
+            growAgain = System.nanoTime() + GROW_PAUSE_NANOS;
+            if (next != null) {
+                next.deregister();
+            }
             return false;
         }
         table.move();

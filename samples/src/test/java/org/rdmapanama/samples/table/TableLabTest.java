@@ -484,4 +484,40 @@ class TableLabTest {
         }
         Bound.of(LIMIT).await("clients are still connected", () -> server.clients() == 0);
     }
+
+    @Test
+    void shouldSayThatThereIsNoRoomWhenThereIsNoMemoryToGrow() throws Exception {
+        String port = Lab.portText();
+        try (Program server = Program.javaWith(
+                List.of("-XX:MaxDirectMemorySize=100m"),
+                Rdma.class,
+                "table",
+                "serve",
+                "-b",
+                Lab.SECOND_HOST,
+                "-p",
+                port,
+                "--slot",
+                "64KiB",
+                "--window",
+                "1")) {
+            server.await("until Ctrl-C");
+            TableClient client = TableClient.connect(arena, Lab.second(Integer.parseInt(port)), LIMIT);
+            closed.add(client);
+            int stored = 0;
+            TableException full = null;
+            while (full == null) {
+                try {
+                    client.put(bytes("key " + stored), bytes("value " + stored));
+                    stored++;
+                } catch (TableException e) {
+                    full = e;
+                }
+            }
+            assertTrue(full.getMessage().contains("no room for this key"), full.getMessage());
+            for (int i = 0; i < stored; i++) {
+                assertEquals("value " + i, text(client.get(bytes("key " + i))));
+            }
+        }
+    }
 }
