@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.rdmapanama.FailedCompletionException;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
@@ -93,7 +94,7 @@ public final class ParameterClient implements AutoCloseable {
                             FixedPoint.toDouble(weights.memory().get(ParameterServer.LONG, (long) i * Long.BYTES));
                 }
             }
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             throw failed(e);
         }
     }
@@ -118,7 +119,7 @@ public final class ParameterClient implements AutoCloseable {
             } else {
                 send(numbers);
             }
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             throw failed(e);
         }
     }

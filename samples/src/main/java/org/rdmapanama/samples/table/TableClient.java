@@ -8,6 +8,7 @@ import java.util.Optional;
 import org.rdmapanama.FailedCompletionException;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
@@ -83,7 +84,7 @@ public final class TableClient implements AutoCloseable {
         TableClient table = new TableClient(arena, server, timeout);
         try {
             table.connect();
-        } catch (CallException e) {
+        } catch (CallException | VerbsException e) {
             throw new TableException(e.getMessage(), e);
         }
         return table;
@@ -178,7 +179,7 @@ public final class TableClient implements AutoCloseable {
             return ask(segment, 0, key.length) ? Optional.of(copy()) : Optional.empty();
         } catch (InterruptedException e) {
             throw interrupted(e);
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             throw failed(e);
         }
     }
@@ -242,7 +243,7 @@ public final class TableClient implements AutoCloseable {
             return Bytes.toLong(body);
         } catch (InterruptedException e) {
             throw interrupted(e);
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             throw failed(e);
         }
     }
@@ -274,7 +275,7 @@ public final class TableClient implements AutoCloseable {
             status = Message.kind(found);
         } catch (InterruptedException e) {
             throw interrupted(e);
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             throw failed(e);
         }
         return Status.check(status, geometry.maxEntry());
@@ -300,7 +301,7 @@ public final class TableClient implements AutoCloseable {
             if (calls != null) {
                 return findConnected(key, from, length);
             }
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             disconnect();
         } catch (InterruptedException e) {
             throw interrupted(e);
@@ -310,7 +311,7 @@ public final class TableClient implements AutoCloseable {
             return findConnected(key, from, length);
         } catch (InterruptedException e) {
             throw interrupted(e);
-        } catch (CallException | FailedCompletionException e) {
+        } catch (CallException | FailedCompletionException | VerbsException e) {
             disconnect();
             throw new TableException("cannot read the table of " + server + ": " + e.getMessage(), e);
         }
