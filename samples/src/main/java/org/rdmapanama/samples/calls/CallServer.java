@@ -30,6 +30,11 @@ public final class CallServer implements AutoCloseable {
     private static final Duration TICK = Duration.ofMillis(100);
     private static final long PAUSE_NANOS = 100_000_000;
 
+    /** How many handshakes are under way at most: each has buffers, of up to 2 MiB in all. */
+    private static final int MIN_PENDING = 64;
+
+    private static final int MAX_PENDING = 1024;
+
     private final VerbsArena arena = VerbsArena.ofShared();
     private final Service service;
     private final int messageBytes;
@@ -44,7 +49,12 @@ public final class CallServer implements AutoCloseable {
         this.messageBytes = messageBytes;
         this.maxClients = maxClients;
         try {
-            server = RdmaServer.listen(arena, address, new RdmaServerOptions().connections(this::choose));
+            server = RdmaServer.listen(
+                    arena,
+                    address,
+                    new RdmaServerOptions()
+                            .connections(this::choose)
+                            .maxPending(Math.clamp(maxClients, MIN_PENDING, MAX_PENDING)));
         } catch (RuntimeException | Error e) {
             arena.close();
             throw e;
@@ -162,7 +172,10 @@ public final class CallServer implements AutoCloseable {
         closed = true;
         threads.shutdownNow();
         ServerThreads.awaitEnd(threads);
-        server.close();
-        arena.close();
+        try {
+            server.close();
+        } finally {
+            arena.close();
+        }
     }
 }
