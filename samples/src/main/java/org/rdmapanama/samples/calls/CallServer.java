@@ -101,7 +101,8 @@ public final class CallServer implements AutoCloseable {
             return Optional.empty();
         }
         return Optional.of(new RdmaConnectionOptions()
-                .sendWorkRequests(ServerLink.DEPTH)
+                // One more to ask whether the client is there.
+                .sendWorkRequests(ServerLink.DEPTH + 1)
                 .receiveWorkRequests(ServerLink.DEPTH)
                 .singleCompletionQueue(true)
                 .completionEvents(true)

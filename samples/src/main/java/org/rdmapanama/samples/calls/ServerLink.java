@@ -7,6 +7,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.KeepAlive;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -20,6 +21,11 @@ final class ServerLink {
 
     private static final Duration TICK = Duration.ofSeconds(1);
 
+    /** How long a client may be silent before its device is asked whether it is there. */
+    private static final Duration SILENCE = Duration.ofSeconds(10);
+
+    private static final long ASKED = -1;
+
     private final RdmaConnection connection;
     private final Service.Client client;
     private final int messageBytes;
@@ -27,6 +33,7 @@ final class ServerLink {
     private final MemoryRegion answers;
     private final ReceiveWorkRequest receive;
     private final SendWorkRequest send;
+    private final SendWorkRequest question;
     private final WorkCompletions completions;
     private final AtomicBoolean left = new AtomicBoolean();
 
@@ -39,6 +46,10 @@ final class ServerLink {
         answers = connection.register(DEPTH * messageBytes);
         receive = ReceiveWorkRequest.allocate(connection.queuePair(), 1);
         send = SendWorkRequest.allocate(connection.queuePair(), 1);
+        question = SendWorkRequest.allocate(connection.queuePair(), 0)
+                .id(ASKED)
+                .rdmaWrite(0, 0)
+                .signaled(true);
         completions = new WorkCompletions(connection.receiveQueue(), 2 * DEPTH);
         for (int place = 0; place < DEPTH; place++) {
             receive(place);
@@ -63,11 +74,17 @@ final class ServerLink {
     /** Serves until the connection ends. */
     void serve() throws InterruptedException {
         client.started();
+        KeepAlive keepAlive = new KeepAlive(connection, question, SILENCE);
         try {
             while (connection.isConnected()) {
                 int count = connection.receiveQueue().await(completions, TICK);
                 for (int i = 0; i < count; i++) {
+                    if (completions.id(i) == ASKED) {
+                        keepAlive.answered(completions.status(i));
+                        continue;
+                    }
                     completions.check(i);
+                    keepAlive.heard();
                     int place = (int) completions.id(i);
                     if (place < DEPTH) {
                         answer(place, completions.byteLength(i));
@@ -75,6 +92,7 @@ final class ServerLink {
                         receive(place - DEPTH);
                     }
                 }
+                keepAlive.check();
             }
         } finally {
             client.ended();

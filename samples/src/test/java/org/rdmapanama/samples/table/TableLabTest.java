@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -37,6 +38,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.calls.CallClient;
+import org.rdmapanama.samples.calls.Message;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -518,6 +520,41 @@ class TableLabTest {
             for (int i = 0; i < stored; i++) {
                 assertEquals("value " + i, text(client.get(bytes("key " + i))));
             }
+        }
+    }
+
+    /** Devices of the kernel answer for processes that are stopped. */
+    @Test
+    void shouldNotKeepThePlaceOfAClientThatDoesNotAnswer() throws Exception {
+        assumeTrue(!Lab.isInLab(), "devices of the kernel answer for processes that are stopped");
+        TableServer server = server(64, 64, 128, LIMIT);
+        try (Program bench = Program.java(
+                List.of(),
+                Rdma.class,
+                "table",
+                "bench",
+                Lab.SECOND_HOST + ":" + server.address().getPort(),
+                "--seconds",
+                "3600",
+                "--keys",
+                "20")) {
+            Bound.of(LIMIT).await("the clients do not come", () -> server.clients() == 2);
+            bench.signal("STOP");
+            Bound.of(Lab.PATIENCE).await("the places stay taken", () -> server.clients() == 0);
+        }
+    }
+
+    @Test
+    void shouldKeepAClientThatIsSilent() throws Exception {
+        TableServer server = server(64, 64, 128, LIMIT);
+        server.put(bytes("key"), bytes("value"));
+        try (CallClient raw = CallClient.connect(new RdmaClient(arena), server.address(), Geometry.hello(), LIMIT)) {
+            raw.allocateMessages(120);
+            // Longer than until the server asks its device.
+            Thread.sleep(12_000);
+            assertEquals(1, server.clients());
+            Message.write(raw.request(), Request.GEOMETRY, 0, 0);
+            assertEquals(Message.HEADER + Geometry.BYTES, raw.call(Message.HEADER));
         }
     }
 }
