@@ -21,7 +21,8 @@ import org.rdmapanama.samples.ServerThreads;
 
 /**
  * Answers requests. Each client has a thread, queues and buffers of its own, so one that sends too much, or does not take its
- * answers, holds up itself only. There is a limit to how many clients there are.
+ * answers, holds up itself only. There is a limit to how many clients there are. One whose device does not answer loses its
+ * place; one that is connected and asks for nothing keeps it.
  *
  * <p>Threads: any may close it.
  */

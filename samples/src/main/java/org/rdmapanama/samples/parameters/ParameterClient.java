@@ -172,7 +172,8 @@ public final class ParameterClient implements AutoCloseable {
 
     private ParameterException failed(RuntimeException reason) {
         close();
-        return new ParameterException("the server of the parameters is of no use: " + reason.getMessage(), reason);
+        return new ParameterException(
+                "cannot use the server of the parameters any more: " + reason.getMessage(), reason);
     }
 
     @Override

@@ -99,7 +99,7 @@ public final class TableClient implements AutoCloseable {
         try {
             Geometry told = Geometry.of(made.greeting())
                     .orElseThrow(() -> new TableException("what answers at " + server
-                            + " is not a table that can be: give the address of an 'rdma table serve'"));
+                            + " does not describe a table: give the address of an 'rdma table serve'"));
             made.allocateMessages(Request.messageBytes(told));
             region = made.register(told.windowBytes());
             geometry = told;
@@ -365,7 +365,7 @@ public final class TableClient implements AutoCloseable {
     private void follow() throws InterruptedException {
         Message.write(calls.request(), Request.GEOMETRY, 0, 0);
         Geometry told = Geometry.of(body(calls.call(Message.HEADER)))
-                .orElseThrow(() -> new CallException("the server says that the table is where none can be"));
+                .orElseThrow(() -> new CallException("the server does not say where the table is now"));
         if (told.generation() <= geometry.generation()
                 || told.slotBytes() != geometry.slotBytes()
                 || told.window() != geometry.window()) {

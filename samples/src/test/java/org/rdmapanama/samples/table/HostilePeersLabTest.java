@@ -290,7 +290,7 @@ class HostilePeersLabTest {
             CallServer liar = new Liar(_ -> each, HostilePeersLabTest::nothing).start();
             TableException refused =
                     assertThrows(TableException.class, () -> TableClient.connect(arena, liar.address(), LIMIT));
-            assertTrue(refused.getMessage().contains("is not a table that can be"), refused.getMessage());
+            assertTrue(refused.getMessage().contains("does not describe a table"), refused.getMessage());
         }
     }
 
