@@ -24,6 +24,9 @@ public final class CallClient implements AutoCloseable {
     /** How many operations may be under way. */
     public static final int DEPTH = 16;
 
+    /** The status of a rejection by the connection manager of the server. */
+    private static final int NOBODY_LISTENS = 8;
+
     private static final long RECEIVED = -1;
     private static final long SENT = -2;
 
@@ -82,6 +85,9 @@ public final class CallClient implements AutoCloseable {
         try {
             return new CallClient(client.connect(server, options, timeout), timeout);
         } catch (RejectedException e) {
+            if (e.event() == null || e.status() == NOBODY_LISTENS) {
+                throw new CallException(e.getMessage(), e);
+            }
             throw new CallException(
                     server + " refuses this client: it serves something else there, or has as many clients as it takes",
                     e);

@@ -1,9 +1,12 @@
 package org.rdmapanama.samples.calls;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
@@ -60,6 +63,18 @@ class CallServerLabTest {
                 calls.call(Message.HEADER);
                 assertEquals(42, Message.kind(calls.answer()));
             }
+        }
+    }
+
+    @Test
+    void shouldTellAServerThatIsNotThereFromOneThatRefuses() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            RdmaClient client = new RdmaClient(arena);
+            InetSocketAddress nobody = Lab.freeAddress(Lab.SECOND_HOST);
+            CallException gone =
+                    assertThrows(CallException.class, () -> CallClient.connect(client, nobody, new byte[0], LIMIT));
+            assertTrue(gone.getMessage().contains("nobody listens"), gone.getMessage());
+            assertFalse(gone.getMessage().contains("as many clients as it takes"), gone.getMessage());
         }
     }
 }
