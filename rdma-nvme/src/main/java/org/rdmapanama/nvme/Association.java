@@ -8,11 +8,13 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RejectedException;
 import org.rdmapanama.nvme.wire.Command;
@@ -61,6 +63,12 @@ final class Association {
 
     /** All queues that are open. */
     private final List<HostQueue> all = new CopyOnWriteArrayList<>();
+
+    /** All queues whose queue pairs may be connected. Guarded by {@link #ending}. */
+    private final List<HostQueue> connected = new ArrayList<>();
+
+    /** Is held while queue pairs are closed before commands end. The lock of a queue comes first. */
+    private final ReentrantLock ending = new ReentrantLock();
 
     /** The I/O queues of the blocking calls. */
     private final List<HostQueue> shared = new ArrayList<>();
@@ -165,10 +173,11 @@ final class Association {
                 .queuePair(queuePair -> queuePair.maxSegments(2, 1))
                 .privateData(
                         new PrivateData.Request(number, entries, entries - 1, number == 0 ? 0 : controllerId).bytes())
-                .prepare(connection -> made[0] = new HostQueue(connection, number, entries, options.commandTimeout()));
+                .prepare(connection -> made[0] = prepare(connection, number, entries));
         try {
             client.connect(address, connectionOptions, options.connectTimeout());
         } catch (RejectedException e) {
+            forget(made[0]);
             if (e.status() == REJECTED_BY_PROGRAM && e.privateData().length >= PrivateData.REJECTION_BYTES) {
                 throw new NvmeException(
                         "connecting queue " + number,
@@ -176,6 +185,9 @@ final class Association {
                         "the target at " + address + " rejects it: " + PrivateData.rejectionText(e.privateData()),
                         e);
             }
+            throw e;
+        } catch (InterruptedException | RuntimeException | Error e) {
+            forget(made[0]);
             throw e;
         }
         HostQueue queue = made[0];
@@ -190,6 +202,65 @@ final class Association {
             queue.lose(reason);
         }
         return queue;
+    }
+
+    /** Makes the queue of a connection, before the controller can reach memory by it. */
+    private HostQueue prepare(RdmaConnection connection, int number, int entries) {
+        HostQueue queue = new HostQueue(this, connection, number, entries, options.commandTimeout());
+        ending.lock();
+        try {
+            checkNotLostItself("connecting a queue");
+            connected.add(queue);
+        } finally {
+            ending.unlock();
+        }
+        return queue;
+    }
+
+    /** A queue has no queue pair any more. */
+    private void forget(HostQueue queue) {
+        ending.lock();
+        try {
+            connected.remove(queue);
+        } finally {
+            ending.unlock();
+        }
+    }
+
+    /**
+     * Closes the queue pairs of all queues because one is lost, before its commands end. A queue that is closed by this host
+     * is the only one.
+     *
+     * @throws RuntimeException when one was not closed
+     */
+    void closeQueuePairs(HostQueue of) {
+        ending.lock();
+        try {
+            if (!all.contains(of)) {
+                of.closeQueuePair();
+                connected.remove(of);
+                return;
+            }
+            mark(of.reason());
+            closeAll(connected);
+            connected.clear();
+        } finally {
+            ending.unlock();
+        }
+    }
+
+    private static void closeAll(List<HostQueue> queues) {
+        RuntimeException failure = null;
+        for (HostQueue each : queues) {
+            try {
+                each.closeQueuePair();
+            } catch (RuntimeException e) {
+                failure = e;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 
     /** Base 2.0, 3.5.1: configure, enable, and wait until it is ready. */
@@ -385,14 +456,7 @@ final class Association {
 
     /** Ends all queues with a reason; the first one stays. */
     void lose(RuntimeException reason) {
-        synchronized (this) {
-            if (lost == null) {
-                lost = reason;
-            }
-        }
-        for (HostQueue queue : all) {
-            queue.lose(reason);
-        }
+        mark(reason);
         for (HostQueue queue : all) {
             // Who holds the lock ends the commands itself.
             if (queue.lock.tryLock()) {
@@ -408,28 +472,40 @@ final class Association {
         }
     }
 
+    private void mark(RuntimeException reason) {
+        synchronized (this) {
+            if (lost == null) {
+                lost = reason;
+            }
+        }
+        for (HostQueue queue : all) {
+            queue.lose(reason);
+        }
+    }
+
     boolean isLost() {
         return lost != null || admin.queue.isLost();
     }
 
     void checkNotLost(String command) {
-        RuntimeException reason = lost;
-        if (reason != null) {
-            throw new NvmeException(command, NvmeStatus.HOST_PATH_ERROR, reason.getMessage(), reason);
-        }
+        checkNotLostItself(command);
         if (admin.queue.isLost()) {
             throw admin.queue.lostException(command);
         }
     }
 
+    private void checkNotLostItself(String command) {
+        RuntimeException reason = lost;
+        if (reason != null) {
+            throw new NvmeException(command, NvmeStatus.HOST_PATH_ERROR, reason.getMessage(), reason);
+        }
+    }
+
     /** Closes all I/O queues, tells the controller that this host is done (Base 2.0, 3.6.1), and closes the Admin queue. */
     void shutDown() {
-        for (HostQueue queue : List.copyOf(all)) {
-            if (queue.number() != 0) {
-                all.remove(queue);
-                queue.close();
-            }
-        }
+        List<HostQueue> closing = new ArrayList<>(all);
+        closing.remove(admin.queue);
+        closeTogether(closing);
         try {
             if (!admin.queue.isLost() && admin.queue.lock.tryLock(1, TimeUnit.SECONDS)) {
                 try {
@@ -445,6 +521,22 @@ final class Association {
             Thread.currentThread().interrupt();
         }
         close();
+    }
+
+    /** Closes I/O queues: the queue pairs of all of them before the commands of one end. */
+    private void closeTogether(List<HostQueue> closing) {
+        ending.lock();
+        try {
+            all.removeAll(closing);
+            for (HostQueue queue : closing) {
+                queue.lose(new IllegalStateException("queue " + queue.number() + " was closed by this host"));
+            }
+            closeAll(closing);
+            connected.removeAll(closing);
+        } finally {
+            ending.unlock();
+        }
+        closing.forEach(HostQueue::close);
     }
 
     /** Closes all queues. */

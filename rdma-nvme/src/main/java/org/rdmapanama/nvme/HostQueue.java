@@ -48,6 +48,7 @@ final class HostQueue implements AutoCloseable {
 
     final ReentrantLock lock = new ReentrantLock();
 
+    private final Association association;
     private final RdmaConnection connection;
     private final QueuePair queuePair;
     private final int number;
@@ -105,9 +106,11 @@ final class HostQueue implements AutoCloseable {
     /**
      * Takes a connection, whose preparation this is: it posts the receives before the peer can send.
      *
+     * @param association whose queue this is
      * @param entries the number of entries, 2 or more
      */
-    HostQueue(RdmaConnection connection, int number, int entries, Duration timeout) {
+    HostQueue(Association association, RdmaConnection connection, int number, int entries, Duration timeout) {
+        this.association = association;
         this.connection = connection;
         this.number = number;
         this.entries = entries;
@@ -396,23 +399,26 @@ final class HostQueue implements AutoCloseable {
     }
 
     /**
-     * Ends all commands with the loss. First the queue pair fails, so that the controller cannot reach their memory any more.
+     * Ends all commands with the loss. First the queue pairs of all queues are closed: the key of a region holds for each of
+     * them, so that the controller could reach the memory of a command by any.
      */
     private void settleLoss() {
         if (lost == null || lossSettled) {
             return;
         }
+        // If that fails, the commands end with a later attempt.
+        association.closeQueuePairs(this);
         lossSettled = true;
         try {
             connection.close();
         } finally {
-            if (queuePair.isOpen()) {
-                // The controller may still reach the memory of the commands: they end with a later attempt.
-                lossSettled = false;
-            } else {
-                endAll();
-            }
+            endAll();
         }
+    }
+
+    /** Closes the queue pair. Any thread may call it: one that uses the queue finds that it is lost. */
+    void closeQueuePair() {
+        queuePair.close();
     }
 
     private void endAll() {

@@ -69,6 +69,36 @@ class LossLabTest {
     }
 
     @Test
+    void shouldCloseAllQueuePairsBeforeACommandEnds() throws Exception {
+        NvmeOptions options =
+                Disk.options().queues(2).commandTimeout(Duration.ofMillis(300)).keepAlive(Duration.ofSeconds(30));
+        try (RawTarget target = new RawTarget();
+                NvmeController controller = NvmeController.connect(target.address(), options)) {
+            NvmeNamespace namespace = controller.namespaces().getFirst();
+            target.fault = (command, data, response) -> RawTarget.Fault.SILENCE;
+            // A caller that has this queue for itself, and is not there to close it.
+            HostQueue busy = controller.lockQueue("a test");
+            try {
+                CompletableFuture<List<Boolean>> open = Async.start(() -> {
+                    NvmeException e = assertThrows(NvmeException.class, namespace::flush);
+                    assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
+                    return List.of(
+                            busy.connection().queuePair().isOpen(),
+                            controller
+                                    .adminQueue()
+                                    .queue
+                                    .connection()
+                                    .queuePair()
+                                    .isOpen());
+                });
+                assertEquals(List.of(false, false), Async.get(open));
+            } finally {
+                busy.lock.unlock();
+            }
+        }
+    }
+
+    @Test
     void shouldNoticeALossWithoutCommands() throws Exception {
         try (Disk disk = Disk.ofMemory(16);
                 NvmeController controller = disk.connect()) {
