@@ -1,9 +1,12 @@
 package org.rdmapanama.nvme;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.nvme.wire.ControllerData;
 
 /**
  * What a {@link NvmeTarget} serves, and within which limits.
@@ -27,7 +30,7 @@ public final class NvmeTargetOptions {
 
     private final String subsystem;
     private final SortedMap<Integer, Served> namespaces = new TreeMap<>();
-    private String serial = "0";
+    private String serial;
     private int queueSize = 128;
     private int ioQueues = 16;
     private int maxQueues = 256;
@@ -47,6 +50,13 @@ public final class NvmeTargetOptions {
         // Names have the same rules everywhere.
         new NvmeOptions().subsystem(subsystem);
         this.subsystem = subsystem;
+        serial = serialOf(subsystem);
+    }
+
+    /** The first 20 hexadecimal digits of a digest: as many as the field has room for. */
+    private static String serialOf(String subsystem) {
+        UUID digest = UUID.nameUUIDFromBytes(("serial number of " + subsystem).getBytes(StandardCharsets.UTF_8));
+        return digest.toString().replace("-", "").substring(0, ControllerData.SERIAL_BYTES);
     }
 
     private static int powerOfTwo(String what, int value, int least, int most) {
@@ -87,7 +97,8 @@ public final class NvmeTargetOptions {
     }
 
     /**
-     * Sets the serial number that hosts see.
+     * Sets the serial number that hosts see. By default it is made from the name of the subsystem, so that subsystems differ
+     * in it, and a target that is started again keeps it: a host that connects again looks at that.
      *
      * @param number up to 20 characters of ASCII; the rest is cut off
      * @return this

@@ -60,6 +60,20 @@ class ReadWriteLabTest {
     }
 
     @Test
+    void shouldTellHostsTheSerialNumber() throws Exception {
+        NvmeBacking backing = NvmeBacking.ofMemory(4096);
+        NvmeTargetOptions served = new NvmeTargetOptions(Disk.NAME).namespace(1, 512, backing);
+        try (Disk disk = new Disk(served, backing);
+                NvmeController controller = disk.connect()) {
+            assertEquals(served.serial(), controller.serial());
+        }
+        try (Disk disk = new Disk(served.serial("disk 7"), backing);
+                NvmeController controller = disk.connect()) {
+            assertEquals("disk 7", controller.serial());
+        }
+    }
+
+    @Test
     void shouldReadWhatWasWritten() throws Exception {
         try (Disk disk = Disk.ofMemory(BLOCKS);
                 NvmeController controller = disk.connect()) {
