@@ -6,6 +6,7 @@ import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ControllerData;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
 import org.rdmapanama.nvme.wire.Fields;
+import org.rdmapanama.nvme.wire.NvmLimits;
 import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.nvme.wire.Property;
 
@@ -162,8 +163,14 @@ final class AdminCommands {
                 return NvmeStatus.SUCCESS;
             }
             case 5, 6 -> {
-                // What the NVM command set adds, of a namespace or a controller: zeros, which mean no limit.
-                return Command.dword(entry, 11) >>> 24 == 0 ? NvmeStatus.SUCCESS : NvmeStatus.INVALID_FIELD;
+                // What the NVM command set adds, of a namespace or a controller. Zeros mean no limit.
+                if (Command.dword(entry, 11) >>> 24 != 0) {
+                    return NvmeStatus.INVALID_FIELD;
+                }
+                if (what == 6) {
+                    NvmLimits.write(data, options.maxWriteZeroes(), IdentifyPages.PAGE);
+                }
+                return NvmeStatus.SUCCESS;
             }
             default -> {
                 return NvmeStatus.INVALID_FIELD;

@@ -22,6 +22,7 @@ import org.rdmapanama.nvme.wire.ConnectData;
 import org.rdmapanama.nvme.wire.ControllerData;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
 import org.rdmapanama.nvme.wire.Fields;
+import org.rdmapanama.nvme.wire.NvmLimits;
 import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.nvme.wire.PrivateData;
 import org.rdmapanama.nvme.wire.Property;
@@ -45,6 +46,8 @@ final class Association {
 
     /** What Identify returns of a controller. */
     private static final int CNS_CONTROLLER = 1;
+
+    private static final int CNS_NVM_CONTROLLER = 6;
 
     /** The status of the connection manager when the target's program, and not its kernel, rejects. */
     private static final int REJECTED_BY_PROGRAM = 28;
@@ -84,6 +87,7 @@ final class Association {
     private int maxTransfer;
     private int inCapsule;
     private int optionalCommands;
+    private long maxWriteZeroes = Long.MAX_VALUE;
     private boolean hasDisconnect;
     private int grantedQueues;
     private String model = "";
@@ -150,6 +154,7 @@ final class Association {
         enable();
         identify();
         if (!discovery) {
+            identifyNvm();
             grantQueues();
             int count = Math.min(options.queues(), grantedQueues);
             for (int i = 0; i < count; i++) {
@@ -307,6 +312,26 @@ final class Association {
             boolean hasOffsets =
                     (sgls & ControllerData.HAS_CAPSULE_OFFSETS) != 0 && Fields.get16(data, ControllerData.ICDOFF) == 0;
             inCapsule = hasOffsets ? (int) Math.max(0, Math.min(options.inCapsuleData(), capsule - Command.BYTES)) : 0;
+        } finally {
+            admin.unlock();
+        }
+    }
+
+    /** Asks for the limits of the NVM command set. Controllers before version 2.0 need not have any. */
+    private void identifyNvm() {
+        if ((optionalCommands & ControllerData.HAS_WRITE_ZEROES) == 0) {
+            return;
+        }
+        admin.lock();
+        try {
+            MemorySegment data =
+                    admin.identify("Identify Controller (NVM command set)", CNS_NVM_CONTROLLER, 0, NvmLimits.BYTES);
+            maxWriteZeroes = NvmLimits.writeZeroes(data, Property.minPage(capabilities));
+        } catch (NvmeException e) {
+            if (admin.queue.isLost()) {
+                throw e;
+            }
+            LOG.debug("the controller at {} names no limits of the NVM command set: {}", address, e.getMessage());
         } finally {
             admin.unlock();
         }
@@ -609,6 +634,11 @@ final class Association {
 
     int queueEntries() {
         return Math.min(options.queueSize(), Property.maxEntries(capabilities));
+    }
+
+    /** How many bytes one Write Zeroes may fill. */
+    long maxWriteZeroes() {
+        return maxWriteZeroes;
     }
 
     int optionalCommands() {

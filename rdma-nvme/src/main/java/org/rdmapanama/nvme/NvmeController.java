@@ -538,6 +538,11 @@ public final class NvmeController implements AutoCloseable {
         return association.queueEntries() - 1;
     }
 
+    /** How many bytes one Write Zeroes may fill. */
+    long maxWriteZeroes() {
+        return association.maxWriteZeroes();
+    }
+
     /** Whether the controller has a command that is optional. */
     boolean has(int optionalCommand) {
         return (association.optionalCommands() & optionalCommand) != 0;

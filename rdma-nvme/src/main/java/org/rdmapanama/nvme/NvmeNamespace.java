@@ -183,7 +183,8 @@ public final class NvmeNamespace {
     }
 
     /**
-     * Fills blocks with zeros, without a transfer of data.
+     * Fills blocks with zeros, without a transfer of data. What is more than the controller fills by one command takes
+     * several, one after the other.
      *
      * @param firstBlock the first block, 0 or more
      * @param blocks the number of blocks, 1 or more
@@ -193,8 +194,9 @@ public final class NvmeNamespace {
      */
     public void writeZeroes(long firstBlock, long blocks) {
         checkBlocks(firstBlock, blocks);
-        for (long done = 0; done < blocks; done += MAX_BLOCKS) {
-            simple(Opcode.WRITE_ZEROES, firstBlock + done, (int) Math.min(MAX_BLOCKS, blocks - done));
+        int most = maxZeroes();
+        for (long done = 0; done < blocks; done += most) {
+            simple(Opcode.WRITE_ZEROES, firstBlock + done, (int) Math.min(most, blocks - done));
         }
     }
 
@@ -334,6 +336,15 @@ public final class NvmeNamespace {
     /** The most blocks that one command may transfer. */
     int maxBlocks() {
         return Math.min(MAX_BLOCKS, Math.max(1, controller.maxTransfer() >>> blockShift));
+    }
+
+    /**
+     * Returns how many blocks one Write Zeroes may fill, as the controller has said (WZSL).
+     *
+     * @return 1 to 65536
+     */
+    public int maxZeroes() {
+        return (int) Math.min(MAX_BLOCKS, Math.max(1, controller.maxWriteZeroes() >>> blockShift));
     }
 
     /** Keeps as many commands under way as the queue allows. */

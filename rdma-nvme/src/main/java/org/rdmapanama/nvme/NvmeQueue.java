@@ -186,7 +186,7 @@ public final class NvmeQueue implements AutoCloseable {
      *
      * @param namespace a namespace of this queue's controller
      * @param firstBlock the first block, 0 or more
-     * @param blocks the number of blocks, 1 to 65536
+     * @param blocks the number of blocks, 1 to {@link NvmeNamespace#maxZeroes}
      * @param cookie what the result will name
      * @return whether it was submitted; false when as many commands are under way as the queue can have
      * @throws IllegalArgumentException when a number is out of range, or the namespace belongs to another controller
@@ -196,8 +196,10 @@ public final class NvmeQueue implements AutoCloseable {
     public boolean tryWriteZeroes(NvmeNamespace namespace, long firstBlock, int blocks, long cookie) {
         checkNamespace(namespace);
         namespace.checkBlocks(firstBlock, blocks);
-        if (blocks > 65536) {
-            throw new IllegalArgumentException("blocks must be at most 65536: " + blocks);
+        int most = namespace.maxZeroes();
+        if (blocks > most) {
+            throw new IllegalArgumentException("one Write Zeroes of " + namespace + " may fill at most " + most
+                    + " blocks (NvmeNamespace.maxZeroes): " + blocks);
         }
         queue.lock.lock();
         try {

@@ -37,6 +37,7 @@ public final class NvmeTargetOptions {
     private int maxControllers = 64;
     private int inCapsuleData = 4096;
     private int maxTransfer = 128 * 1024;
+    private int maxWriteZeroes = 8 << 20;
 
     /**
      * Creates options without namespaces: queues of 128 entries, 16 I/O queues for each controller, 64 controllers, 256 queues
@@ -187,6 +188,20 @@ public final class NvmeTargetOptions {
         return this;
     }
 
+    /**
+     * Sets how many bytes one Write Zeroes may fill, so that no command holds up those behind it for long. Hosts are told of
+     * it (WZSL), and a command for more is refused.
+     *
+     * @param bytes a power of two from 8192 to 1 GiB; 8 MiB by default. It should be at least the transfer that is allowed,
+     *     which older hosts take for the limit
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range or not a power of two
+     */
+    public NvmeTargetOptions maxWriteZeroes(int bytes) {
+        maxWriteZeroes = powerOfTwo("maxWriteZeroes", bytes, 8192, 1 << 30);
+        return this;
+    }
+
     NvmeTargetOptions copy() {
         NvmeTargetOptions copy = new NvmeTargetOptions(subsystem);
         for (Served each : namespaces.values()) {
@@ -200,6 +215,7 @@ public final class NvmeTargetOptions {
         copy.maxControllers = maxControllers;
         copy.inCapsuleData = inCapsuleData;
         copy.maxTransfer = maxTransfer;
+        copy.maxWriteZeroes = maxWriteZeroes;
         return copy;
     }
 
@@ -233,6 +249,10 @@ public final class NvmeTargetOptions {
 
     int inCapsuleData() {
         return inCapsuleData;
+    }
+
+    int maxWriteZeroes() {
+        return maxWriteZeroes;
     }
 
     int maxTransfer() {

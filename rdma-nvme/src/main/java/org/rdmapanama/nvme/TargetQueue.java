@@ -484,7 +484,7 @@ final class TargetQueue {
         return switch (opcode) {
             case Opcode.WRITE, Opcode.COMPARE -> {
                 NvmeTargetOptions.Served namespace = serving[slot];
-                yield namespace == null || rangeProblem(namespace, entry, true) != null
+                yield namespace == null || rangeProblem(namespace, entry, bufferBytes) != null
                         ? 0
                         : (long) Command.blocks(entry) << namespace.blockShift();
             }
@@ -717,13 +717,13 @@ final class TargetQueue {
     }
 
     /** Checks the blocks of a command. */
-    private NvmeStatus rangeProblem(NvmeTargetOptions.Served namespace, MemorySegment entry, boolean transfers) {
+    private NvmeStatus rangeProblem(NvmeTargetOptions.Served namespace, MemorySegment entry, int mostBytes) {
         long first = Command.firstBlock(entry);
         int count = Command.blocks(entry);
         if (first < 0 || first > namespace.blocks() - count) {
             return NvmeStatus.LBA_OUT_OF_RANGE;
         }
-        return transfers && (long) count << namespace.blockShift() > bufferBytes ? NvmeStatus.INVALID_FIELD : null;
+        return (long) count << namespace.blockShift() > mostBytes ? NvmeStatus.INVALID_FIELD : null;
     }
 
     private void executeIo(int slot, MemorySegment entry) throws IOException {
@@ -812,7 +812,8 @@ final class TargetQueue {
         }
         return opcode == Opcode.FLUSH || opcode == Opcode.DATASET_MANAGEMENT
                 ? null
-                : rangeProblem(namespace, entry, opcode != Opcode.WRITE_ZEROES);
+                : rangeProblem(
+                        namespace, entry, opcode == Opcode.WRITE_ZEROES ? options.maxWriteZeroes() : bufferBytes);
     }
 
     private void read(int slot, NvmeTargetOptions.Served namespace, long start, long length) throws IOException {

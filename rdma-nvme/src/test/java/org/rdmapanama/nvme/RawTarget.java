@@ -21,6 +21,7 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ConnectData;
+import org.rdmapanama.nvme.wire.NvmLimits;
 import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.nvme.wire.PrivateData;
 import org.rdmapanama.nvme.wire.Property;
@@ -201,6 +202,7 @@ final class RawTarget implements AutoCloseable {
                             IdentifyPages.controller(
                                     data, options, new TargetController(1, false, "", new byte[16], null, 4, 0));
                         case 2 -> IdentifyPages.activeNamespaces(data, List.of(1), 0);
+                        case 6 -> NvmLimits.write(data, options.maxWriteZeroes(), IdentifyPages.PAGE);
                         default ->
                             IdentifyPages.namespace(data, options.namespaces().get(1), Disk.NAME);
                     }

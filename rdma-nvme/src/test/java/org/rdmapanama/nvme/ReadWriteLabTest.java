@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.testing.Async;
@@ -207,6 +208,41 @@ class ReadWriteLabTest {
             assertEquals(NvmeStatus.LBA_OUT_OF_RANGE, zeroes.status());
             NvmeException range = assertThrows(NvmeException.class, () -> namespace.deallocate(BLOCKS, 1));
             assertEquals(NvmeStatus.LBA_OUT_OF_RANGE, range.status());
+        }
+    }
+
+    @Test
+    void shouldFillNoMoreThanTheTargetAllows() throws Exception {
+        NvmeBacking backing = NvmeBacking.ofMemory(BLOCKS * Disk.BLOCK);
+        NvmeTargetOptions served = new NvmeTargetOptions(Disk.NAME)
+                .namespace(1, Disk.BLOCK, backing)
+                .maxWriteZeroes(8192);
+        try (Disk disk = new Disk(served, backing);
+                NvmeController controller = disk.connect(Disk.options().queues(1));
+                NvmeQueue queue = controller.openQueue()) {
+            NvmeNamespace namespace = controller.namespaces().getFirst();
+            assertEquals(16, namespace.maxZeroes());
+            MemorySegment there = backing.memory();
+            there.fill((byte) 1);
+            namespace.writeZeroes(3, 37);
+            MemorySegment zeroed = there.asSlice(3L * Disk.BLOCK, 37L * Disk.BLOCK);
+            assertEquals(-1, zeroed.mismatch(MemorySegment.ofArray(new byte[37 * Disk.BLOCK])));
+            assertEquals(1, there.get(ValueLayout.JAVA_BYTE, 3L * Disk.BLOCK - 1));
+            assertEquals(1, there.get(ValueLayout.JAVA_BYTE, 40L * Disk.BLOCK));
+            IllegalArgumentException e =
+                    assertThrows(IllegalArgumentException.class, () -> queue.tryWriteZeroes(namespace, 0, 17, 0));
+            assertTrue(e.getMessage().contains("at most 16 blocks"), e::getMessage);
+            // A host that does not ask.
+            HostQueue host = controller.lockQueue("a test");
+            try {
+                int slot = IoCommands.simple(host, Opcode.WRITE_ZEROES, namespace, 100, 17, 0);
+                NvmeException refused =
+                        assertThrows(NvmeException.class, () -> host.finish(slot, "Write Zeroes", host::release));
+                assertEquals(NvmeStatus.INVALID_FIELD, refused.status());
+            } finally {
+                host.lock.unlock();
+            }
+            assertEquals(1, there.get(ValueLayout.JAVA_BYTE, 100L * Disk.BLOCK));
         }
     }
 
