@@ -121,11 +121,6 @@ final class AdminCommands {
             case Opcode.KEEP_ALIVE -> NvmeStatus.SUCCESS;
             case Opcode.SET_FEATURES -> setFeature(controller, entry);
             case Opcode.GET_FEATURES -> getFeature(controller, entry);
-            case Opcode.ABORT -> {
-                // The command was not aborted; it ends by itself.
-                result = 1;
-                yield NvmeStatus.SUCCESS;
-            }
             default -> NvmeStatus.INVALID_OPCODE;
         };
     }

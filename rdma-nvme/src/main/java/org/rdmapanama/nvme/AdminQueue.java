@@ -3,8 +3,12 @@ package org.rdmapanama.nvme;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
@@ -37,9 +41,22 @@ final class AdminQueue {
 
     private static final long EVENT = 1;
 
+    private static final long ABORT = 2;
+
+    /** A command to be aborted. */
+    private record Abort(HostQueue queue, int slot) {}
+
     final HostQueue queue;
     private final MemoryRegion data;
     private final List<NvmeEvent> events = new ArrayList<>();
+
+    /** The commands for which no Abort was sent yet. */
+    private final Queue<Abort> wanted = new ConcurrentLinkedQueue<>();
+
+    /** The Aborts that are under way, by their slots; at most as many as the controller allows. */
+    private final Map<Integer, Abort> aborts = new HashMap<>();
+
+    private int abortLimit = 1;
 
     AdminQueue(HostQueue queue) {
         this.queue = queue;
@@ -210,8 +227,61 @@ final class AdminQueue {
         }
     }
 
+    /** Sets how many Aborts may be under way. Needs the lock. */
+    void limitAborts(int limit) {
+        // Others must have room, too.
+        abortLimit = Math.min(limit, ENTRIES / 4);
+    }
+
+    /** Has a command aborted by the next {@link #sendAborts}. This takes no lock. */
+    void askForAbort(HostQueue of, int slot) {
+        wanted.add(new Abort(of, slot));
+    }
+
+    /** Sends Aborts for commands that have not ended meanwhile, and waits for no answer. */
+    void sendAborts() {
+        if (wanted.isEmpty()) {
+            return;
+        }
+        lock();
+        try {
+            while (aborts.size() < abortLimit) {
+                Abort next = wanted.poll();
+                if (next == null) {
+                    return;
+                }
+                send(next);
+            }
+        } finally {
+            unlock();
+        }
+    }
+
+    private void send(Abort abort) {
+        int slot = take();
+        if (!abort.queue().beginAbort(abort.slot())) {
+            queue.putBack(slot);
+            return;
+        }
+        MemorySegment entry = queue.command(slot);
+        Command.begin(entry, Opcode.ABORT, slot, 0);
+        Command.dword(entry, 10, abort.queue().number() | abort.slot() << 16);
+        queue.submit(slot, ABORT);
+        aborts.put(slot, abort);
+    }
+
     /** Takes note of what ended beside the command of a caller. */
     private void takeEvent(int slot) {
+        Abort abort = aborts.remove(slot);
+        if (abort != null) {
+            LOG.debug(
+                    "Abort of command {} of queue {}: {}, result {}",
+                    abort.slot(),
+                    abort.queue().number(),
+                    NvmeStatus.of(queue.status(slot)),
+                    queue.result(slot));
+            abort.queue().endAbort(abort.slot());
+        }
         boolean isEvent =
                 queue.cookie(slot) == EVENT && NvmeStatus.of(queue.status(slot)).isSuccess();
         int result = (int) queue.result(slot);

@@ -81,6 +81,9 @@ final class Association {
     /** The numbers of I/O queues that are in use, from 1. Guarded by itself. */
     private final List<Integer> numbers = new ArrayList<>();
 
+    /** Closed queues whose numbers are in use as long as their Aborts are: they would hit the next queue. Guarded by numbers. */
+    private final List<HostQueue> retired = new ArrayList<>();
+
     private int controllerId = ConnectData.ANY_CONTROLLER;
     private long capabilities;
     private int version;
@@ -211,7 +214,7 @@ final class Association {
 
     /** Makes the queue of a connection, before the controller can reach memory by it. */
     private HostQueue prepare(RdmaConnection connection, int number, int entries) {
-        HostQueue queue = new HostQueue(this, connection, number, entries, options.commandTimeout());
+        HostQueue queue = new HostQueue(this, connection, number, entries, options);
         ending.lock();
         try {
             checkNotLostItself("connecting a queue");
@@ -299,6 +302,7 @@ final class Association {
             serial = ControllerData.serial(data);
             firmware = ControllerData.firmware(data);
             maxTransfer = ControllerData.maxTransfer(data, Property.minPage(capabilities));
+            admin.limitAborts(ControllerData.abortLimit(data));
             hasDisconnect = (Fields.get16(data, ControllerData.OFCS) & ControllerData.HAS_DISCONNECT) != 0;
             optionalCommands = Fields.get16(data, ControllerData.ONCS);
             int sgls = Fields.get32(data, ControllerData.SGLS);
@@ -362,6 +366,7 @@ final class Association {
     HostQueue openQueue() throws InterruptedException {
         int number = 1;
         synchronized (numbers) {
+            retired.removeIf(each -> !each.hasAborts() && numbers.remove((Integer) each.number()));
             while (numbers.contains(number)) {
                 number++;
             }
@@ -409,6 +414,16 @@ final class Association {
         }
     }
 
+    private void retire(HostQueue queue) {
+        synchronized (numbers) {
+            if (queue.hasAborts()) {
+                retired.add(queue);
+            } else {
+                freeNumber(queue.number());
+            }
+        }
+    }
+
     /** Closes an I/O queue. The controller may have its number again when it has answered a Disconnect. */
     void closeQueue(HostQueue queue) {
         if (!all.remove(queue)) {
@@ -422,7 +437,7 @@ final class Association {
             try {
                 queue.close();
             } finally {
-                freeNumber(queue.number());
+                retire(queue);
             }
         }
     }
@@ -460,6 +475,11 @@ final class Association {
         HostQueue next = shared.get(start);
         next.lock.lock();
         return next;
+    }
+
+    /** Has a command of a queue aborted soon. The caller holds the lock of the queue, and so cannot take that of Admin's. */
+    void abort(HostQueue queue, int slot) {
+        admin.askForAbort(queue, slot);
     }
 
     /** Looks whether all queues are there. If one is lost, so is the whole (Fabrics 1.1, 2.2). */

@@ -46,6 +46,9 @@ final class HostQueue implements AutoCloseable {
     private static final byte UNDER_WAY = 2;
     private static final byte DONE = 3;
 
+    /** The outcome was taken, but an Abort of the command is under way. */
+    private static final byte HELD = 4;
+
     final ReentrantLock lock = new ReentrantLock();
 
     private final Association association;
@@ -55,6 +58,7 @@ final class HostQueue implements AutoCloseable {
     private final int entries;
     private final int slots;
     private long timeoutNanos;
+    private final long abortNanos;
 
     private final MemoryRegion capsules;
     private final MemoryRegion responses;
@@ -70,6 +74,14 @@ final class HostQueue implements AutoCloseable {
 
     /** Commands that may take any time: requests for asynchronous events. */
     private final boolean[] patient;
+
+    private final AbortStates aborts;
+
+    /** Whether an Abort was asked for: once for each command, because a controller that declines would do so again. */
+    private final boolean[] abortAsked;
+
+    /** How many slots are held until the Abort of their command is answered. */
+    private int heldCount;
 
     private final long[] cookies;
     private final long[] begun;
@@ -109,13 +121,16 @@ final class HostQueue implements AutoCloseable {
      * @param association whose queue this is
      * @param entries the number of entries, 2 or more
      */
-    HostQueue(Association association, RdmaConnection connection, int number, int entries, Duration timeout) {
+    HostQueue(Association association, RdmaConnection connection, int number, int entries, NvmeOptions options) {
         this.association = association;
         this.connection = connection;
         this.number = number;
         this.entries = entries;
         slots = entries - 1;
-        timeoutNanos = timeout.toNanos();
+        timeoutNanos = options.commandTimeout().toNanos();
+        abortNanos = options.abortTimeout().toNanos();
+        aborts = new AbortStates(slots);
+        abortAsked = new boolean[slots];
         queuePair = connection.queuePair();
         capsules = connection.register(slots * STRIDE, AccessFlag.REMOTE_READ);
         responses = connection.register(entries * Response.BYTES, AccessFlag.LOCAL_WRITE);
@@ -164,6 +179,7 @@ final class HostQueue implements AutoCloseable {
     /** Takes a free slot for a command, whose {@link #command} the caller then fills; -1 if there is none now. */
     int take() {
         check();
+        takeBackHeld();
         if (freeCount == 0 || (tail + 1) % entries == head) {
             // Events come some time or never: nothing else is under way whose response could say more.
             if (freeCount > 0 && slots - freeCount == patientCount) {
@@ -175,6 +191,44 @@ final class HostQueue implements AutoCloseable {
         int slot = free[--freeCount];
         state[slot] = TAKEN;
         return slot;
+    }
+
+    private void takeBackHeld() {
+        for (int i = 0; i < slots && heldCount > 0; i++) {
+            if (state[i] == HELD && !aborts.isSent(i)) {
+                heldCount--;
+                putBack(i);
+            }
+        }
+    }
+
+    /** Waits until no slot is held, as long as the controller is there. */
+    void awaitAborts() {
+        boolean interrupted = false;
+        takeBackHeld();
+        while (heldCount > 0 && lost == null) {
+            interrupted |= awaitUninterruptibly();
+            takeBackHeld();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns whether the command of a slot is still to be aborted. Any thread may call it, and sends the Abort then. */
+    boolean beginAbort(int slot) {
+        return aborts.send(slot);
+    }
+
+    /** The Abort of a command was answered. Any thread may call it. */
+    void endAbort(int slot) {
+        aborts.answered(slot);
+        wakeup();
+    }
+
+    /** Whether an Abort of one of the commands is under way. Any thread may call it. */
+    boolean hasAborts() {
+        return aborts.isAnySent();
     }
 
     /** Gives back a slot whose command was not submitted. */
@@ -214,6 +268,7 @@ final class HostQueue implements AutoCloseable {
         sent[slot] = false;
         answered[slot] = false;
         patient[slot] = false;
+        abortAsked[slot] = false;
         begun[slot] = System.nanoTime();
         try {
             send.clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
@@ -339,6 +394,7 @@ final class HostQueue implements AutoCloseable {
 
     private void end(int slot) {
         state[slot] = DONE;
+        aborts.cancel(slot);
         underWay--;
         if (patient[slot]) {
             patient[slot] = false;
@@ -352,7 +408,10 @@ final class HostQueue implements AutoCloseable {
         return new IllegalStateException("the controller has sent " + what + " on queue " + number);
     }
 
-    /** Ends the connection if it has ended otherwise, or if the controller takes too long for a command. */
+    /**
+     * Ends the connection if it has ended otherwise, or if the controller takes too long for a command although it was asked to
+     * abort it.
+     */
     void checkTimes() {
         if (lost != null) {
             return;
@@ -366,12 +425,31 @@ final class HostQueue implements AutoCloseable {
         }
         long now = System.nanoTime();
         for (int i = 0; i < slots; i++) {
-            if (state[i] == UNDER_WAY && !patient[i] && now - begun[i] > timeoutNanos) {
+            long late = now - begun[i] - timeoutNanos;
+            if (state[i] != UNDER_WAY || patient[i] || late <= 0) {
+                continue;
+            }
+            boolean canAbort = canAbort(i);
+            if (canAbort && late <= abortNanos) {
+                if (!abortAsked[i] && aborts.ask(i)) {
+                    abortAsked[i] = true;
+                    association.abort(this, i);
+                }
+            } else {
                 lose(new IllegalStateException("the controller has not answered command " + i + " of queue " + number
-                        + ", " + name(i) + ", for " + Duration.ofNanos(timeoutNanos)));
+                        + ", " + name(i) + ", for "
+                        + Duration.ofNanos(timeoutNanos)
+                        + (canAbort
+                                ? ", nor in " + Duration.ofNanos(abortNanos) + " after it was to be aborted"
+                                : "")));
                 return;
             }
         }
+    }
+
+    /** Only I/O commands are aborted: without an answer on the Admin queue, there is none to an Abort either. */
+    private boolean canAbort(int slot) {
+        return number != 0 && abortNanos > 0 && Command.opcode(commands[slot]) != Opcode.FABRICS;
     }
 
     /** Marks the connection as lost, whoever finds out. The first reason stays. */
@@ -382,6 +460,10 @@ final class HostQueue implements AutoCloseable {
             }
             lost = reason;
         }
+        wakeup();
+    }
+
+    private void wakeup() {
         try {
             connection.completionChannel().wakeup();
         } catch (IllegalStateException closedMeanwhile) {
@@ -522,16 +604,21 @@ final class HostQueue implements AutoCloseable {
 
     /** Makes a slot free whose outcome was taken. */
     void release(int slot) {
-        putBack(slot);
+        if (aborts.isSent(slot) && lost == null) {
+            state[slot] = HELD;
+            heldCount++;
+        } else {
+            putBack(slot);
+        }
     }
 
     int underWay() {
         return underWay;
     }
 
-    /** How many slots are not free. */
+    /** How many commands have an outcome that nobody has taken yet. */
     int pending() {
-        return slots - freeCount;
+        return slots - freeCount - heldCount;
     }
 
     /** Throws if nothing can be sent. */

@@ -24,6 +24,9 @@ final class IdentifyPages {
     /** How many requests for events there may be, less one. */
     static final int EVENT_REQUESTS = 3;
 
+    /** How many Aborts there may be, less one. */
+    static final int ABORTS = 3;
+
     /** The bit of OAES, and of the feature for events, for changes of namespaces. */
     static final int NAMESPACE_EVENTS = 1 << 8;
 
@@ -44,7 +47,7 @@ final class IdentifyPages {
         // A host id of 128 bits, and any command keeps the association alive.
         Fields.set32(data, ControllerData.CTRATT, 1 | 1 << 6);
         Fields.set8(data, ControllerData.CNTRLTYPE, controller.isDiscovery() ? 2 : 1);
-        Fields.set8(data, ControllerData.ACL, 3);
+        Fields.set8(data, ControllerData.ACL, ABORTS);
         Fields.set8(data, ControllerData.AERL, EVENT_REQUESTS);
         // One slot of firmware, which cannot be changed.
         Fields.set8(data, ControllerData.FRMW, 1 | 1 << 1);

@@ -70,7 +70,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
     public static NvmeBacking ofFile(Path file, boolean readOnly) throws IOException {
         FileChannel channel = open(file, readOnly);
         try {
-            return new File(channel, checkedSize(channel, file), readOnly);
+            return ofChannel(channel, checkedSize(channel, file), readOnly);
         } catch (RuntimeException | IOException e) {
             channel.close();
             throw e;
@@ -92,6 +92,11 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
             FileChannel.MapMode mode = readOnly ? FileChannel.MapMode.READ_ONLY : FileChannel.MapMode.READ_WRITE;
             return new Memory(channel.map(mode, 0, checkedSize(channel, file), Arena.ofAuto()), readOnly);
         }
+    }
+
+    /** Serves a channel that is open, which closing the backing closes. */
+    static NvmeBacking ofChannel(FileChannel channel, long byteSize, boolean readOnly) {
+        return new File(channel, byteSize, readOnly);
     }
 
     private static FileChannel open(Path file, boolean readOnly) throws IOException {

@@ -168,6 +168,7 @@ public final class NvmeController implements AutoCloseable {
                 for (NvmeEvent event : kept.admin().takeEvents()) {
                     tell(event);
                 }
+                kept.admin().sendAborts();
                 if (period > 0 && System.nanoTime() - last >= period) {
                     last = System.nanoTime();
                     kept.admin().keepAlive();
@@ -282,7 +283,10 @@ public final class NvmeController implements AutoCloseable {
 
     /** Returns a queue for a blocking call, locked. */
     HostQueue lockQueue(String command) {
-        return present(command).lockShared();
+        HostQueue queue = present(command).lockShared();
+        // A blocking call counts on all slots.
+        queue.awaitAborts();
+        return queue;
     }
 
     AdminQueue adminQueue() {

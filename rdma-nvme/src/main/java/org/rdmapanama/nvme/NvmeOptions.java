@@ -33,6 +33,7 @@ public final class NvmeOptions {
     private Duration keepAlive = Duration.ofSeconds(5);
     private Duration connectTimeout = Duration.ofSeconds(10);
     private Duration commandTimeout = Duration.ofSeconds(30);
+    private Duration abortTimeout;
     private int reconnectAttempts;
     private Duration reconnectPause = Duration.ofMillis(500);
     private Consumer<NvmeEvent> events = event -> {};
@@ -196,7 +197,8 @@ public final class NvmeOptions {
     }
 
     /**
-     * Sets how long the controller may take for one command. A controller that takes longer counts as lost.
+     * Sets how long the controller may take for one command. An I/O command that takes longer is aborted, and a controller that
+     * does not answer it in {@link #abortTimeout} either counts as lost; so does one that takes longer for another command.
      *
      * @param timeout 1 millisecond to one day
      * @return this
@@ -205,6 +207,22 @@ public final class NvmeOptions {
      */
     public NvmeOptions commandTimeout(Duration timeout) {
         commandTimeout = checked("commandTimeout", timeout, Duration.ofMillis(1));
+        return this;
+    }
+
+    /**
+     * Sets how long the controller may take to end a command that has exceeded {@link #commandTimeout}, after which it is
+     * asked to abort it. Whether it aborts the command or executes it, the command ends with what the controller answers; only
+     * if there is no answer the controller counts as lost.
+     *
+     * @param timeout zero for no abort, so that the controller counts as lost at once; otherwise 1 millisecond to one day. By
+     *     default it is as long as {@link #commandTimeout}
+     * @return this
+     * @throws IllegalArgumentException when the time is out of range
+     * @throws NullPointerException when the time is null
+     */
+    public NvmeOptions abortTimeout(Duration timeout) {
+        abortTimeout = timeout.isZero() ? timeout : checked("abortTimeout", timeout, Duration.ofMillis(1));
         return this;
     }
 
@@ -252,6 +270,7 @@ public final class NvmeOptions {
         copy.keepAlive = keepAlive;
         copy.connectTimeout = connectTimeout;
         copy.commandTimeout = commandTimeout;
+        copy.abortTimeout = abortTimeout;
         copy.reconnectAttempts = reconnectAttempts;
         copy.reconnectPause = reconnectPause;
         copy.events = events;
@@ -305,6 +324,10 @@ public final class NvmeOptions {
 
     Duration commandTimeout() {
         return commandTimeout;
+    }
+
+    Duration abortTimeout() {
+        return abortTimeout == null ? commandTimeout : abortTimeout;
     }
 
     int reconnectAttempts() {

@@ -24,6 +24,9 @@ public record NvmeStatus(int type, int code, boolean doNotRetry) {
     /** The controller has failed. */
     public static final NvmeStatus INTERNAL_ERROR = new NvmeStatus(0, 0x06, false);
 
+    /** The command was aborted by an Abort. */
+    public static final NvmeStatus ABORTED = new NvmeStatus(0, 0x07, false);
+
     /** The command was aborted because its queue was deleted. */
     public static final NvmeStatus QUEUE_DELETED = new NvmeStatus(0, 0x08, false);
 
@@ -44,6 +47,9 @@ public record NvmeStatus(int type, int code, boolean doNotRetry) {
 
     /** The blocks are not all in the namespace. */
     public static final NvmeStatus LBA_OUT_OF_RANGE = permanent(0, 0x80);
+
+    /** There are as many Aborts under way as the controller allows. */
+    public static final NvmeStatus TOO_MANY_ABORTS = new NvmeStatus(1, 0x03, false);
 
     /** There is no such log page. */
     public static final NvmeStatus INVALID_LOG_PAGE = permanent(1, 0x09);

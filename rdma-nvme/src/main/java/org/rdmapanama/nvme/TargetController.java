@@ -190,6 +190,11 @@ final class TargetController {
         return bytes;
     }
 
+    /** Returns an I/O queue; null if there is none with the number. */
+    synchronized TargetQueue queue(int number) {
+        return queues.get(number);
+    }
+
     /** Adds an I/O queue, unless one with its number is there. */
     synchronized boolean add(int number, TargetQueue queue) {
         return !ended && queues.putIfAbsent(number, queue) == null;

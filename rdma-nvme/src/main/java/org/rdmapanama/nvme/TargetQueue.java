@@ -7,8 +7,11 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
@@ -139,6 +142,18 @@ final class TargetQueue {
     /** The slots of requests for events, which wait for one. */
     private final ArrayDeque<Integer> eventRequests = new ArrayDeque<>();
 
+    /** On an Admin queue: the Aborts that are not decided yet, by their slots. */
+    private final Map<Integer, TargetAbort> abortRequests = new HashMap<>();
+
+    /** On an I/O queue: the Aborts to decide. */
+    private final Queue<TargetAbort> aborts = new ConcurrentLinkedQueue<>();
+
+    /** The slots whose commands are aborted before they begin. */
+    private final boolean[] aborted;
+
+    /** The identifier of the command that is being executed; -1 if there is none. */
+    private volatile int executing = -1;
+
     /** Null before Connect. The queue's own thread sets it. */
     private volatile TargetController controller;
 
@@ -194,6 +209,7 @@ final class TargetQueue {
         lengths = new int[slots];
         answering = new boolean[slots];
         arrived = new boolean[slots];
+        aborted = new boolean[slots];
         bufferOf = new int[slots];
         Arrays.fill(bufferOf, -1);
         completions = new WorkCompletions(connection.sendQueue(), BATCH);
@@ -276,12 +292,19 @@ final class TargetQueue {
     private void run() {
         try {
             while (!stopping) {
-                int count = connection.sendQueue().await(completions, IDLE);
+                int count = next();
                 for (int i = 0; i < count && !stopping; i++) {
+                    if (!aborts.isEmpty()) {
+                        decideAborts(i, count);
+                    }
                     take(i);
                 }
                 if (number == 0 && !stopping) {
                     report();
+                    answerAborts();
+                } else if (!aborts.isEmpty() && !stopping) {
+                    decideAborts(count, count);
+                    refuseAborts(count);
                 }
                 if (count == 0) {
                     checkIdle();
@@ -296,6 +319,128 @@ final class TargetQueue {
         } finally {
             close();
         }
+    }
+
+    /** Looks for completions, and waits for them if nothing else is to be done. */
+    private int next() throws InterruptedException {
+        if (aborts.isEmpty()) {
+            return connection.sendQueue().await(completions, IDLE);
+        }
+        aborts.forEach(TargetAbort::look);
+        return connection.sendQueue().poll(completions);
+    }
+
+    /** Aborts what has not begun: it waits for a buffer, for its slot, or is among the completions from one on. */
+    private void decideAborts(int from, int count) {
+        aborts.removeIf(each -> {
+            boolean found = abort(each.command(), from, count);
+            if (found) {
+                each.decide(true);
+            }
+            return found;
+        });
+    }
+
+    private boolean abort(int command, int from, int count) {
+        for (int slot : waiting) {
+            if (isCommand(slot, command)) {
+                waiting.remove((Integer) slot);
+                answer(slot, 0, NvmeStatus.ABORTED);
+                return true;
+            }
+        }
+        for (int slot = 0; slot < slots; slot++) {
+            if (arrived[slot] && !aborted[slot] && isCommand(slot, command)) {
+                aborted[slot] = true;
+                return true;
+            }
+        }
+        for (int i = from; i < count; i++) {
+            int slot = (int) completions.id(i);
+            if (completions.succeeded(i)
+                    && completions.id(i) >>> 32 == RECEIVED
+                    && completions.byteLength(i) >= Command.BYTES
+                    && !aborted[slot]
+                    && Command.id(entries[slot]) == command) {
+                aborted[slot] = true;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean isCommand(int slot, int command) {
+        return lengths[slot] >= Command.BYTES && Command.id(entries[slot]) == command;
+    }
+
+    /** Says that commands were not aborted which are not there, or have begun, after all that had come was looked at. */
+    private void refuseAborts(int count) {
+        aborts.removeIf(each -> {
+            boolean over = each.isCurrent() && count < BATCH;
+            if (over) {
+                each.decide(false);
+            }
+            return over;
+        });
+    }
+
+    /** Has a command aborted that has not begun. The Admin queue calls it; returns false if the command has begun. */
+    private boolean offer(TargetAbort abort) {
+        if (stopping || executing == abort.command()) {
+            return false;
+        }
+        aborts.add(abort);
+        wakeup();
+        return true;
+    }
+
+    /** How many Aborts are not decided. Any thread may call it. */
+    int abortsToDecide() {
+        return aborts.size();
+    }
+
+    /** Base 2.0, 5.1. The answer waits for the queue of the command. */
+    private void abort(int slot, MemorySegment entry) {
+        if (abortRequests.size() > IdentifyPages.ABORTS) {
+            answer(slot, 0, NvmeStatus.TOO_MANY_ABORTS);
+            return;
+        }
+        int queue = Command.dword(entry, 10) & 0xffff;
+        int command = Command.dword(entry, 10) >>> 16;
+        if (queue == 0) {
+            answer(slot, abortEventRequest(command) ? 0 : 1, NvmeStatus.SUCCESS);
+            return;
+        }
+        TargetQueue of = controller.queue(queue);
+        TargetAbort abort = of == null ? null : new TargetAbort(this, of, command);
+        if (abort != null && of.offer(abort)) {
+            abortRequests.put(slot, abort);
+        } else {
+            answer(slot, 1, NvmeStatus.SUCCESS);
+        }
+    }
+
+    /** Of the commands of an Admin queue only those wait that ask for events. */
+    private boolean abortEventRequest(int command) {
+        for (int slot : eventRequests) {
+            if (isCommand(slot, command)) {
+                eventRequests.remove((Integer) slot);
+                answer(slot, 0, NvmeStatus.ABORTED);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void answerAborts() {
+        abortRequests.entrySet().removeIf(each -> {
+            TargetAbort abort = each.getValue();
+            if (abort.isDecided()) {
+                answer(each.getKey(), abort.isAborted() ? 0 : 1, NvmeStatus.SUCCESS);
+                return true;
+            }
+            return false;
+        });
     }
 
     /** Tells the host of what has happened to namespaces, if it has asked for that. */
@@ -442,7 +587,8 @@ final class TargetQueue {
         MemorySegment entry = entries[slot];
         release(slot);
         serving[slot] = number == 0 ? null : target.acquire(Command.namespace(entry));
-        NvmeStatus problem = problemOf(entry);
+        NvmeStatus problem = aborted[slot] ? NvmeStatus.ABORTED : problemOf(entry);
+        aborted[slot] = false;
         if (problem != null) {
             answer(slot, 0, problem);
             return;
@@ -573,6 +719,15 @@ final class TargetQueue {
     /** Executes a command whose data is there. */
     private void execute(int slot) {
         MemorySegment entry = entries[slot];
+        executing = Command.id(entry);
+        try {
+            execute(slot, entry);
+        } finally {
+            executing = -1;
+        }
+    }
+
+    private void execute(int slot, MemorySegment entry) {
         if (Command.opcode(entry) == Opcode.FABRICS) {
             executeFabrics(slot, entry);
         } else if (number == 0) {
@@ -678,6 +833,10 @@ final class TargetQueue {
                 // It waits for an event, and keeps its slot.
                 eventRequests.add(slot);
             }
+            return;
+        }
+        if (opcode == Opcode.ABORT) {
+            abort(slot, entry);
             return;
         }
         long length = AdminCommands.returned(entry);

@@ -3,6 +3,7 @@ package org.rdmapanama.nvme;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,6 +43,9 @@ final class RawTarget implements AutoCloseable {
         /** There is no answer. */
         int SILENCE = -1;
 
+        /** There is an answer when {@link RawTarget#late} says so. */
+        int LATER = -2;
+
         /**
          * Changes an answer.
          *
@@ -61,6 +65,9 @@ final class RawTarget implements AutoCloseable {
             new NvmeTargetOptions(Disk.NAME).namespace(1, 512, NvmeBacking.ofMemory(BLOCKS * 512L));
     private volatile boolean closed;
     volatile Fault fault = Fault.NONE;
+
+    /** Whether the answers are sent now that come later. */
+    volatile boolean late;
 
     /** How many requests for events are answered, at once, with a change of namespaces. */
     final AtomicInteger events = new AtomicInteger();
@@ -137,6 +144,9 @@ final class RawTarget implements AutoCloseable {
         private boolean isAdmin = true;
         private int configuration;
 
+        /** Where the responses are that are sent later. */
+        private final List<Long> postponed = new ArrayList<>();
+
         Queue(RdmaConnection connection) {
             this.connection = connection;
             memory = connection.register(ENTRIES * CAPSULE, AccessFlag.LOCAL_WRITE);
@@ -155,6 +165,14 @@ final class RawTarget implements AutoCloseable {
         void run() throws InterruptedException {
             while (!closed && connection.isConnected()) {
                 int count = connection.sendQueue().await(completions, Duration.ofMillis(50));
+                while (late && !postponed.isEmpty()) {
+                    connection
+                            .queuePair()
+                            .postSend(send.clear()
+                                    .send()
+                                    .signaled(true)
+                                    .add(page, postponed.removeFirst(), Response.BYTES));
+                }
                 for (int i = 0; i < count; i++) {
                     if (completions.succeeded(i) && completions.opcode(i) == CompletionOpcode.RECV) {
                         int slot = (int) completions.id(i);
@@ -218,6 +236,10 @@ final class RawTarget implements AutoCloseable {
             Response.write(response, result, head, 0, Command.id(command), 0);
             int length = fault.answer(command, data, response);
             if (length == Fault.SILENCE) {
+                return;
+            }
+            if (length == Fault.LATER) {
+                postponed.add(place);
                 return;
             }
             send.clear().send().signaled(true).add(page, place, length);

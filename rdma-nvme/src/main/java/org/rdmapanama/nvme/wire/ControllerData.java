@@ -72,6 +72,11 @@ public final class ControllerData {
         return Fields.text(data, FIRMWARE, FIRMWARE_BYTES);
     }
 
+    /** Returns how many Aborts may be under way: ACL is one less. */
+    public static int abortLimit(MemorySegment data) {
+        return Fields.get8(data, ACL) + 1;
+    }
+
     /**
      * Returns how many bytes one command may transfer: MDTS is a power of two, in units of the smallest page.
      *
