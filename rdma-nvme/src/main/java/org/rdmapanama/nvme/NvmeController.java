@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
@@ -42,8 +43,8 @@ import org.rdmapanama.nvme.wire.NamespaceIdentifiers;
  * controller use one device and one protection domain, so that memory is registered once.
  *
  * <p>When the controller is lost, all commands under way end with {@link NvmeStatus#HOST_PATH_ERROR}, and so do all later
- * calls; {@link #isConnected} is false. It counts as lost when a connection ends, when it does not answer a command in {@link
- * NvmeOptions#commandTimeout}, or when it sends what it must not. No command is retried by itself, because only the program
+ * calls, unless {@link NvmeOptions#resend} has calls of {@link NvmeNamespace} begin anew; {@link #isConnected} is false. It counts as lost when a connection ends, when it does not answer a command in {@link
+ * NvmeOptions#commandTimeout}, or when it sends what it must not. By default no command is sent again, because only the program
  * knows whether it may be: whether a command was executed is not known. With {@link NvmeOptions#reconnect} this then connects
  * again by itself; memory and namespaces can be used as before once {@link #isConnected} is true again, and queues of {@link
  * #openQueue} are opened anew. A namespace that has become another one meanwhile, by its identifier or its block size, is
@@ -85,6 +86,14 @@ public final class NvmeController implements AutoCloseable {
     private volatile Association opening;
 
     private final Thread keeper;
+
+    /** Of calls that wait for the next association, and what tells them of it. */
+    private final ReentrantLock waiting = new ReentrantLock();
+
+    private final Condition changed = waiting.newCondition();
+
+    /** Whether the thread has ended, so that there will be no other association. */
+    private volatile boolean keeperEnded;
 
     /** Of closing, which happens once. */
     private final ReentrantLock closing = new ReentrantLock();
@@ -152,6 +161,47 @@ public final class NvmeController implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             // Closing.
+        } finally {
+            keeperEnded = true;
+            tellWaiting();
+        }
+    }
+
+    private void tellWaiting() {
+        waiting.lock();
+        try {
+            changed.signalAll();
+        } finally {
+            waiting.unlock();
+        }
+    }
+
+    /** The present association, or the last one. */
+    Association association() {
+        return association;
+    }
+
+    /** How often a call begins anew. */
+    int resends() {
+        return options.resends();
+    }
+
+    /** Waits for another association than one that is lost, and returns false if there will be none, or at an interrupt. */
+    boolean awaitOther(Association lost) {
+        if (options.reconnectAttempts() == 0 || keeper.equals(Thread.currentThread())) {
+            return false;
+        }
+        waiting.lock();
+        try {
+            while (association.equals(lost) && !closed && !keeperEnded) {
+                changed.await();
+            }
+            return !closed && !association.equals(lost);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            waiting.unlock();
         }
     }
 
@@ -213,6 +263,7 @@ public final class NvmeController implements AutoCloseable {
                     throw e;
                 }
                 association = made;
+                tellWaiting();
                 LOG.info("{} is connected again", this);
                 return true;
             } catch (RuntimeException e) {
@@ -568,6 +619,7 @@ public final class NvmeController implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        tellWaiting();
         // The thread ends an attempt to connect, and nothing else that an interrupt could disturb.
         keeper.interrupt();
         // Its commands do not end with an interrupt, and each could take its whole time.

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntSupplier;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.ControllerData;
@@ -179,7 +180,10 @@ public final class NvmeNamespace {
      * @throws NvmeException when the controller reports a failure, or is lost
      */
     public void flush() {
-        simple(Opcode.FLUSH, 0, 0);
+        resending(() -> {
+            simple(Opcode.FLUSH, 0, 0);
+            return 0;
+        });
     }
 
     /**
@@ -194,9 +198,15 @@ public final class NvmeNamespace {
      */
     public void writeZeroes(long firstBlock, long blocks) {
         checkBlocks(firstBlock, blocks);
-        int most = maxZeroes();
-        for (long done = 0; done < blocks; done += most) {
-            simple(Opcode.WRITE_ZEROES, firstBlock + done, (int) Math.min(most, blocks - done));
+        long done = 0;
+        while (done < blocks) {
+            long first = firstBlock + done;
+            long left = blocks - done;
+            done += resending(() -> {
+                int count = (int) Math.min(maxZeroes(), left);
+                simple(Opcode.WRITE_ZEROES, first, count);
+                return count;
+            });
         }
     }
 
@@ -215,12 +225,35 @@ public final class NvmeNamespace {
         for (long done = 0; done < blocks; done += MAX_RANGE) {
             long first = firstBlock + done;
             long count = Math.min(MAX_RANGE, blocks - done);
-            HostQueue queue = controller.lockQueue("a command");
+            resending(() -> {
+                deallocateOnce(first, count);
+                return 0;
+            });
+        }
+    }
+
+    private void deallocateOnce(long first, long count) {
+        HostQueue queue = controller.lockQueue("a command");
+        try {
+            int slot = IoCommands.deallocate(queue, this, first, count, controller.inCapsuleData(), 0);
+            queue.finish(slot, describe(Opcode.DATASET_MANAGEMENT, first, count), queue::release);
+        } finally {
+            queue.lock.unlock();
+        }
+    }
+
+    /** Does something that can be done twice, again after losses of the controller if the program wants that. */
+    private int resending(IntSupplier command) {
+        for (int losses = 0; ; losses++) {
+            Association used = controller.association();
             try {
-                int slot = IoCommands.deallocate(queue, this, first, count, controller.inCapsuleData(), 0);
-                queue.finish(slot, describe(Opcode.DATASET_MANAGEMENT, first, count), queue::release);
-            } finally {
-                queue.lock.unlock();
+                return command.getAsInt();
+            } catch (NvmeException e) {
+                boolean isLoss = e.status().equals(NvmeStatus.HOST_PATH_ERROR) && used.isLost();
+                if (!isLoss || losses >= controller.resends() || !controller.awaitOther(used)) {
+                    throw e;
+                }
+                checkNotReplaced();
             }
         }
     }
@@ -319,12 +352,16 @@ public final class NvmeNamespace {
         return bytes >>> blockShift;
     }
 
-    /** Checks what no command can say; what is not there, the controller reports. */
-    void checkBlocks(long first, long blocks) {
+    private void checkNotReplaced() {
         if (replaced.get()) {
             throw new IllegalStateException(
                     this + " is gone, or another one has its id now: ask NvmeController.namespaces");
         }
+    }
+
+    /** Checks what no command can say; what is not there, the controller reports. */
+    void checkBlocks(long first, long blocks) {
+        checkNotReplaced();
         if (first < 0) {
             throw new IllegalArgumentException("firstBlock must not be negative: " + first);
         }
@@ -347,8 +384,15 @@ public final class NvmeNamespace {
         return (int) Math.min(MAX_BLOCKS, Math.max(1, controller.maxWriteZeroes() >>> blockShift));
     }
 
-    /** Keeps as many commands under way as the queue allows. */
     private void transfer(int opcode, long first, long blocks, MemoryRegion region, long offset) {
+        resending(() -> {
+            transferOnce(opcode, first, blocks, region, offset);
+            return 0;
+        });
+    }
+
+    /** Keeps as many commands under way as the queue allows. */
+    private void transferOnce(int opcode, long first, long blocks, MemoryRegion region, long offset) {
         int most = maxBlocks();
         int inCapsule = controller.inCapsuleData();
         HostQueue queue = controller.lockQueue("a command");

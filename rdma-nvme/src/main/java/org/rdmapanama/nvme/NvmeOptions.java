@@ -35,6 +35,7 @@ public final class NvmeOptions {
     private Duration commandTimeout = Duration.ofSeconds(30);
     private Duration abortTimeout;
     private int reconnectAttempts;
+    private int resends;
     private Duration reconnectPause = Duration.ofMillis(500);
     private Consumer<NvmeEvent> events = event -> {};
 
@@ -229,7 +230,7 @@ public final class NvmeOptions {
     /**
      * Sets how often to try to connect again after the controller was lost. By default it is never tried, and the controller
      * stays lost. Commands that are under way at the loss, and those that come before it is connected again, fail in either
-     * case: see {@link NvmeController}.
+     * case, unless {@link #resend} has them sent again: see {@link NvmeController}.
      *
      * @param attempts how often, 0 or more; the number counts for each loss
      * @param pause how long to wait before the first attempt, 10 milliseconds to one day; each further pause is twice as long,
@@ -241,6 +242,25 @@ public final class NvmeOptions {
     public NvmeOptions reconnect(int attempts, Duration pause) {
         reconnectPause = checked("pause", pause, Duration.ofMillis(10));
         reconnectAttempts = checked("attempts", attempts, 0, Integer.MAX_VALUE);
+        return this;
+    }
+
+    /**
+     * Sets how often a call of {@link NvmeNamespace} begins anew after a loss of the controller, once that is connected again
+     * by {@link #reconnect}. Read, Write, Compare, Flush, Write Zeroes and Deallocate can be executed twice with the same result,
+     * and the call waits for the connection. It fails as without this when the attempts to connect are over, when the thread is
+     * interrupted, or when the controller was lost more often. Commands of {@link NvmeQueue} always fail.
+     *
+     * <p>A controller that was lost may still be executing a write that it has taken. Sent again, a write may so be done a
+     * second time later than the call has returned, over what was written after it. Where that matters, as with a target that
+     * is cut off but not dead, the program has to write in a way that bears it, or not use this.
+     *
+     * @param times how often, 0 to 1000; 0 by default: calls fail at the first loss
+     * @return this
+     * @throws IllegalArgumentException when the number is out of range
+     */
+    public NvmeOptions resend(int times) {
+        resends = checked("times", times, 0, 1000);
         return this;
     }
 
@@ -273,6 +293,7 @@ public final class NvmeOptions {
         copy.abortTimeout = abortTimeout;
         copy.reconnectAttempts = reconnectAttempts;
         copy.reconnectPause = reconnectPause;
+        copy.resends = resends;
         copy.events = events;
         return copy;
     }
@@ -332,6 +353,10 @@ public final class NvmeOptions {
 
     int reconnectAttempts() {
         return reconnectAttempts;
+    }
+
+    int resends() {
+        return resends;
     }
 
     Duration reconnectPause() {

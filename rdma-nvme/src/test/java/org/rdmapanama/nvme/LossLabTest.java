@@ -132,7 +132,7 @@ class LossLabTest {
         }
     }
 
-    private static NvmeTarget serveAgain(InetSocketAddress address, NvmeTargetOptions served) throws Exception {
+    static NvmeTarget serveAgain(InetSocketAddress address, NvmeTargetOptions served) throws Exception {
         NvmeTarget[] target = new NvmeTarget[1];
         Bound.usual().await("the port stays in use", () -> {
             try {
