@@ -43,9 +43,10 @@ import org.rdmapanama.nvme.wire.NamespaceIdentifiers;
  * controller use one device and one protection domain, so that memory is registered once.
  *
  * <p>When the controller is lost, all commands under way end with {@link NvmeStatus#HOST_PATH_ERROR}, and so do all later
- * calls, unless {@link NvmeOptions#resend} has calls of {@link NvmeNamespace} begin anew; {@link #isConnected} is false. It counts as lost when a connection ends, when it does not answer a command in {@link
- * NvmeOptions#commandTimeout}, or when it sends what it must not. By default no command is sent again, because only the program
- * knows whether it may be: whether a command was executed is not known. With {@link NvmeOptions#reconnect} this then connects
+ * calls; {@link #isConnected} is false. It counts as lost when a connection ends, when it sends what it must not, or when it
+ * does not answer a command in {@link NvmeOptions#commandTimeout}, nor in {@link NvmeOptions#abortTimeout} after it was asked to
+ * abort it. No command is sent again by itself, because only the program knows whether it may be: whether a command was
+ * executed is not known. {@link NvmeOptions#resend} allows it for the calls of {@link NvmeNamespace}. With {@link NvmeOptions#reconnect} this then connects
  * again by itself; memory and namespaces can be used as before once {@link #isConnected} is true again, and queues of {@link
  * #openQueue} are opened anew. A namespace that has become another one meanwhile, by its identifier or its block size, is
  * refused.

@@ -77,7 +77,8 @@ class HostileHostLabTest {
             Command.begin(entry, opcode, id, opcode == Opcode.IDENTIFY ? random.nextInt(3) : 0);
             Command.keyed(entry, host.data.address(), 4096, host.data.rkey(), Command.KEYED);
             switch (opcode) {
-                case Opcode.IDENTIFY -> Command.dword(entry, 10, random.nextInt(4));
+                case Opcode.IDENTIFY -> Command.dword(entry, 10, random.nextInt(7));
+                case Opcode.ABORT -> Command.dword(entry, 10, random.nextInt(3) | random.nextInt(0x10000) << 16);
                 case Opcode.GET_LOG_PAGE -> Command.dword(entry, 10, random.nextInt(6) | 1023 << 16);
                 case Opcode.FABRICS -> {
                     Command.beginFabrics(entry, Opcode.PROPERTY_GET, id);

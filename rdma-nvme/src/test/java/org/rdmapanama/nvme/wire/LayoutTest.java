@@ -149,6 +149,16 @@ class LayoutTest {
         assertEquals(0xfff000, ControllerData.maxTransfer(controller, 4096));
         Fields.text(controller, 4, 20, "ab", ' ');
         assertEquals("ab", ControllerData.serial(controller));
+        Fields.set8(controller, 258, 3);
+        assertEquals(4, ControllerData.abortLimit(controller));
+
+        MemorySegment limits = memory(4096);
+        assertEquals(Long.MAX_VALUE, NvmLimits.writeZeroes(limits, 4096));
+        NvmLimits.write(limits, 8 << 20, 4096);
+        assertEquals(11, Fields.get8(limits, 1));
+        assertEquals(8 << 20, NvmLimits.writeZeroes(limits, 4096));
+        Fields.set8(limits, 1, 255);
+        assertEquals(Long.MAX_VALUE, NvmLimits.writeZeroes(limits, 4096));
 
         MemorySegment namespace = memory(4096);
         Fields.set64(namespace, 0, 1000);
