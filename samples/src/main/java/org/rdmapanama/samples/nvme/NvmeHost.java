@@ -82,7 +82,11 @@ final class NvmeHost {
         range("--timeout", timeoutSeconds, 1, MAX_SECONDS);
         Duration timeout =
                 Duration.ofSeconds(Math.min(timeoutSeconds, Duration.ofDays(1).toSeconds()));
-        NvmeOptions options = new NvmeOptions().connectTimeout(timeout).commandTimeout(timeout);
+        // The option is the whole time: none is left for an abort.
+        NvmeOptions options = new NvmeOptions()
+                .connectTimeout(timeout)
+                .commandTimeout(timeout)
+                .abortTimeout(Duration.ZERO);
         if (source != null) {
             options.localAddress(Sockets.resolve(source, 0).getAddress());
         }
