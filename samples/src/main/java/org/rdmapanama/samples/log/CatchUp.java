@@ -4,19 +4,18 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.Arrays;
-import org.rdmapanama.MemoryRegion;
 
 /**
- * Makes the log of a node equal to that of another, by RDMA READ of the other's file: a replica that joins follows its primary
- * so, and a new primary the best of its replicas. The other needs to do nothing.
+ * Makes the log of a node equal to that of another, by reading the other's file: a replica that joins follows its primary so,
+ * and a new primary the best of its replicas.
  */
 final class CatchUp {
-    private static final int CHUNK = 1 << 20;
+    /** The most that is read at once. */
+    static final int CHUNK = 1 << 20;
 
-    private final Wire wire;
+    private final Remote remote;
     private final LogFile file;
-    private final MemoryRegion region;
-    private final Source source;
+    private final long tail;
     private final Duration timeout;
 
     /**
@@ -43,21 +42,32 @@ final class CatchUp {
             ByteBuffer in = ByteBuffer.wrap(message).order(ByteOrder.LITTLE_ENDIAN);
             long address = in.getLong();
             long tail = in.getLong();
-            if (tail < LogFile.FIRST || tail > capacity - LogFile.END_MARK || tail % Long.BYTES != 0) {
-                throw new LogException(
-                        "the primary says that its log ends at " + tail + ", which must be a multiple of 8 from "
-                                + LogFile.FIRST + " to " + (capacity - LogFile.END_MARK));
-            }
-            return new Source(address, in.getInt(), tail);
+            return new Source(address, in.getInt(), checkTail(tail, capacity));
         }
     }
 
-    /** For the thread that owns the file and the connection. */
-    CatchUp(Wire wire, LogFile file, MemoryRegion region, Source source, Duration timeout) {
-        this.wire = wire;
+    /** Checks where a primary says that its log ends. */
+    static long checkTail(long tail, long capacity) {
+        if (tail < LogFile.FIRST || tail > capacity - LogFile.END_MARK || tail % Long.BYTES != 0) {
+            throw new LogException("the primary says that its log ends at " + tail
+                    + ", which must be a multiple of 8 from " + LogFile.FIRST + " to "
+                    + (capacity - LogFile.END_MARK));
+        }
+        return tail;
+    }
+
+    /**
+     * For the thread that owns the file and the connection.
+     *
+     * @param remote the file of the other node
+     * @param file that of this node
+     * @param tail where the log of the other ended when it said so; it has at least that
+     * @param timeout how long one read may take
+     */
+    CatchUp(Remote remote, LogFile file, long tail, Duration timeout) {
+        this.remote = remote;
         this.file = file;
-        this.region = region;
-        this.source = source;
+        this.tail = tail;
         this.timeout = timeout;
     }
 
@@ -66,22 +76,22 @@ final class CatchUp {
         long common = common();
         long committed = Math.min(file.commitIndex(), file.lastIndex());
         if (common < committed) {
-            throw new LogException("the log of " + wire.connection().remoteAddress() + " is not that of " + file.path()
+            throw new LogException("the log of " + remote + " is not that of " + file.path()
                     + ": they agree up to record " + common + ", and " + committed
                     + " is committed; a node of another log must be removed");
         }
         if (common < file.lastIndex()) {
             file.truncate(common);
         }
-        for (long at = file.tail(); at < source.tail; ) {
-            int length = (int) Math.min(CHUNK, source.tail - at);
-            wire.read(source.address + at, source.key, region, at, length, timeout);
+        for (long at = file.tail(); at < tail; ) {
+            int length = (int) Math.min(CHUNK, tail - at);
+            remote.read(at, length, timeout);
             at += length;
             file.extend(at);
         }
-        if (file.tail() != source.tail) {
-            throw new LogException("record " + (file.lastIndex() + 1) + " of "
-                    + wire.connection().remoteAddress() + " does not check: look at its file with 'rdma log verify'");
+        if (file.tail() != tail) {
+            throw new LogException("record " + (file.lastIndex() + 1) + " of " + remote
+                    + " does not check: look at its file with 'rdma log verify'");
         }
         // What is left of an old log must not look like the next record.
         file.truncate(file.lastIndex());
@@ -89,7 +99,7 @@ final class CatchUp {
 
     private long common() throws InterruptedException {
         long low = 0;
-        long high = Math.min(file.lastIndex(), file.indexAt(source.tail));
+        long high = Math.min(file.lastIndex(), file.indexAt(tail));
         while (low < high) {
             long middle = (low + high + 1) >>> 1;
             if (isCommon(middle)) {
@@ -102,7 +112,7 @@ final class CatchUp {
     }
 
     private boolean isCommon(long index) throws InterruptedException {
-        byte[] theirs = wire.read(source.address + file.endOf(index - 1), source.key, LogFile.RECORD_HEADER, timeout);
+        byte[] theirs = remote.bytes(file.endOf(index - 1), LogFile.RECORD_HEADER, timeout);
         return Arrays.equals(theirs, file.header(index));
     }
 }

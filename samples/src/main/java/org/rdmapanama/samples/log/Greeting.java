@@ -1,10 +1,11 @@
 package org.rdmapanama.samples.log;
 
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Optional;
 
-/** What primary and replica tell each other in the private data of their connection. All of it is checked: anybody may connect. */
+/** What primary and replica tell each other when they connect; over RDMA in the private data. All of it is checked: anybody may connect. */
 final class Greeting {
     private static final int MAGIC = 0x474C_4452;
 
@@ -79,7 +80,20 @@ final class Greeting {
             long lastIndex,
             long tail,
             long commitIndex) {
-        private static final int BYTES = 64;
+        static final int BYTES = 64;
+
+        /** The answer of a replica with a file; address and key are for RDMA, and 0 otherwise. */
+        static Answer of(LogFile file, long address, int key) {
+            return new Answer(
+                    file.node(),
+                    address,
+                    key,
+                    file.capacity(),
+                    file.lastTerm(),
+                    file.lastIndex(),
+                    file.tail(),
+                    file.commitIndex());
+        }
 
         byte[] bytes() {
             return Greeting.of(BYTES)
@@ -108,6 +122,18 @@ final class Greeting {
                         in.getLong());
                 return answer.isSound() ? Optional.of(answer) : Optional.empty();
             });
+        }
+
+        /** Checks that a primary with a file may have such a replica. */
+        void check(LogFile file, InetSocketAddress address) {
+            if (capacity() != file.capacity()) {
+                throw new LogException("the replica at " + address + " has a file of " + capacity()
+                        + " bytes, and this node one of " + file.capacity() + ": all nodes need files of one size");
+            }
+            if (node() == file.node()) {
+                throw new LogException("the replica at " + address + " has a copy of the file of this node, and would"
+                        + " count twice: remove its file and let it catch up");
+            }
         }
 
         private boolean isSound() {

@@ -1,215 +1,37 @@
 package org.rdmapanama.samples.log;
 
-import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.time.Duration;
-import java.util.Optional;
-import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.cm.RdmaClient;
-import org.rdmapanama.cm.RdmaConnection;
-import org.rdmapanama.cm.RdmaConnectionOptions;
-import org.rdmapanama.cm.RejectedException;
 
 /**
  * The connection of a primary to one replica that has promised to follow it: first the replica catches up, then the primary
- * writes into its file.
+ * sends it what is appended.
  *
  * <p>Threads: one at a time.
  */
-final class Link implements AutoCloseable {
-    /** How much one write carries, unless a record is larger. */
-    private static final long CHUNK = 1 << 20;
-
-    private final LogFile file;
-    private final Wire wire;
-    private final Greeting.Answer replica;
-    private final Durability durability;
-    private final MemoryRegion region;
-
-    /** The last record that was written to the replica, and the last one that the replica has. */
-    private long sent;
-
-    private long stored;
-    private long commitSent;
-
-    /** The index that a transfer under way ends with, and where its last record is, by the slot of the transfer. */
-    private final long[] slotIndex = new long[Wire.DEPTH];
-
-    private long posted;
-    private long taken;
-
-    private Link(LogFile file, Wire wire, Greeting.Answer replica, Durability durability, MemoryRegion region) {
-        this.file = file;
-        this.wire = wire;
-        this.replica = replica;
-        this.durability = durability;
-        this.region = region;
-        commitSent = replica.commitIndex();
-    }
-
-    /**
-     * Asks a replica to follow.
-     *
-     * @throws FencedException when it has promised a higher term, or this one to another node
-     * @throws org.rdmapanama.VerbsException when it cannot be reached
-     */
-    static Link connect(
-            LogFile file,
-            Regions regions,
-            RdmaClient client,
-            InetSocketAddress address,
-            Durability durability,
-            long term,
-            Duration timeout)
-            throws InterruptedException {
-        Wire[] wire = new Wire[1];
-        RdmaConnectionOptions options = new RdmaConnectionOptions()
-                .sendWorkRequests(3 * Wire.DEPTH + 1)
-                .receiveWorkRequests(1)
-                .singleCompletionQueue(true)
-                .prepare(connection -> wire[0] = new Wire(connection))
-                .privateData(connection -> new Greeting.Request(
-                                durability, term, file.node(), wire[0].wordAddress(), wire[0].wordKey())
-                        .bytes());
-        RdmaConnection connection;
-        try {
-            connection = client.connect(address, options, timeout);
-        } catch (RejectedException e) {
-            Optional<Greeting.Rejection> rejection = Greeting.Rejection.of(e.privateData());
-            if (rejection.isPresent() && rejection.get().term() >= term) {
-                throw new FencedException(term, rejection.get().term());
-            }
-            throw e;
-        }
-        try {
-            Greeting.Answer answer = Greeting.Answer.of(connection.privateData())
-                    .orElseThrow(() -> new LogException("what answers at " + address
-                            + " is no replica of a log: give the address of an 'rdma log replica'"));
-            if (answer.capacity() != file.capacity()) {
-                throw new LogException("the replica at " + address + " has a file of " + answer.capacity()
-                        + " bytes, and this node one of " + file.capacity() + ": all nodes need files of one size");
-            }
-            if (answer.node() == file.node()) {
-                throw new LogException("the replica at " + address + " has a copy of the file of this node, and would"
-                        + " count twice: remove its file and let it catch up");
-            }
-            return new Link(file, wire[0], answer, durability, regions.of(connection.protectionDomain()));
-        } catch (RuntimeException | Error e) {
-            connection.close();
-            throw e;
-        }
-    }
-
-    Greeting.Answer replica() {
-        return replica;
-    }
+interface Link extends AutoCloseable {
+    /** Returns what the replica said of itself when it agreed. */
+    Greeting.Answer replica();
 
     /** Returns the index of the last record that the replica has, as the durability demands. */
-    long stored() {
-        return stored;
-    }
+    long stored();
 
     /** Makes the log of this node that of the replica. */
-    void fetch(Duration timeout) throws InterruptedException {
-        new CatchUp(wire, file, region, new CatchUp.Source(replica.address(), replica.key(), replica.tail()), timeout)
-                .run();
-    }
+    void fetch(Duration timeout) throws InterruptedException;
 
     /** Lets the replica catch up with what is in the log now, and waits for it. */
-    void join(Duration timeout) throws InterruptedException {
-        long last = file.lastIndex();
-        wire.send(new CatchUp.Source(region.address(), region.rkey(), file.endOf(last)).bytes());
-        long has = ByteBuffer.wrap(wire.receive(timeout))
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .getLong();
-        if (has != last) {
-            throw new LogException("the replica at " + wire.connection().remoteAddress() + " says that it has record "
-                    + has + " after it was told of " + last);
-        }
-        sent = last;
-        stored = last;
-    }
+    void join(Duration timeout) throws InterruptedException;
 
     /** Returns whether the replica is there, as far as is known. It takes a few microseconds. */
-    boolean isUp() {
-        return wire.connection().isConnected();
-    }
+    boolean isUp();
 
     /**
-     * Posts what the replica lacks, and sees what has arrived.
+     * Sends what the replica lacks, as far as that is possible without waiting, and sees what has arrived.
      *
      * @param committed the commit index, of which the replica is told as far as it has the records
      * @return whether anything has changed
      */
-    boolean work(long committed) {
-        boolean busy = takeCompletions();
-        long last = file.lastIndex();
-        if (posted - wire.completed() < Wire.DEPTH && (sent < last || commitSent < Math.min(committed, sent))) {
-            post(committed, last);
-            busy = true;
-        }
-        return busy;
-    }
-
-    private boolean takeCompletions() {
-        boolean busy = wire.poll() >= 0;
-        if (durability == Durability.DISK) {
-            long word = wire.word();
-            if (word > sent) {
-                throw new LogException("the replica at " + wire.connection().remoteAddress()
-                        + " says that it has record " + word + ", and it was sent records up to " + sent);
-            }
-            busy |= word > stored;
-            stored = Math.max(stored, word);
-        }
-        for (; taken < wire.completed(); taken++) {
-            int slot = (int) ((taken + 1) % Wire.DEPTH);
-            if (durability == Durability.MEMORY && slotIndex[slot] > stored) {
-                // Only a replica that writes into its own log, or another that writes there, makes a difference.
-                if (wire.readBack(slot) != file.memory().get(LogFile.LONG, file.endOf(slotIndex[slot] - 1))) {
-                    throw new LogException("record " + slotIndex[slot] + " is not what was written to the replica at "
-                            + wire.connection().remoteAddress());
-                }
-                stored = slotIndex[slot];
-            }
-        }
-        return busy;
-    }
-
-    private void post(long committed, long last) {
-        int slot = (int) (++posted % Wire.DEPTH);
-        slotIndex[slot] = 0;
-        boolean records = sent < last;
-        // Only of records that it has been sent before: they are in its memory before this is.
-        long commit = Math.min(committed, sent);
-        if (commitSent < commit) {
-            wire.postWord(replica.address() + LogFile.COMMIT, replica.key(), commit, slot, posted, !records);
-            commitSent = commit;
-        }
-        if (records) {
-            long from = file.endOf(sent);
-            long to = Math.max(sent + 1, Math.min(last, file.indexAt(from + CHUNK)));
-            boolean disk = durability == Durability.DISK;
-            // With the mark of the end, or, by now, the beginning of the next record.
-            long length = file.endOf(to) + LogFile.END_MARK - from;
-            wire.postWrite(replica.address() + from, replica.key(), region, from, length, posted, disk);
-            if (!disk) {
-                slotIndex[slot] = to;
-                wire.postReadBack(replica.address() + file.endOf(to - 1), replica.key(), slot, posted);
-            }
-            sent = to;
-        }
-    }
+    boolean work(long committed);
 
     @Override
-    public void close() {
-        wire.connection().close();
-    }
-
-    @Override
-    public String toString() {
-        return "replica " + Long.toHexString(replica.node()) + " at "
-                + wire.connection().remoteAddress();
-    }
+    void close();
 }

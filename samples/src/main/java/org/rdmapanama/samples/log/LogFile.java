@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
@@ -17,8 +18,8 @@ import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
- * The file of a node, mapped into memory: what the node has promised, and its records. Peers write and read it by RDMA, so it
- * is looked at as if anything could be in it.
+ * The file of a node, mapped into memory: what the node has promised, and its records. Over RDMA, peers write and
+ * read it, so it is looked at as if anything could be in it.
  *
  * <p>The first {@value #FIRST} bytes are the header; see the constants. Records follow, each with a header of {@value
  * RECORD_HEADER} bytes: length of the payload and checksum (4 bytes each), term and index (8 bytes each), little endian. The
@@ -179,6 +180,11 @@ final class LogFile implements AutoCloseable {
 
     MemorySegment memory() {
         return memory;
+    }
+
+    /** Returns a part of the file as a buffer. */
+    ByteBuffer buffer(long offset, long length) {
+        return memory.asSlice(offset, length).asByteBuffer();
     }
 
     long capacity() {

@@ -72,6 +72,9 @@ final class LogPrimaryCommand implements Callable<Integer> {
             description = "Size of the file, if it is made: the same on all nodes (${DEFAULT-VALUE}).")
     private ByteSize size;
 
+    @Option(names = "--tcp", description = "Use TCP instead of RDMA, for comparison: all nodes or none.")
+    private boolean tcp;
+
     @Option(
             names = {"-n", "--count"},
             paramLabel = "N",
@@ -129,8 +132,8 @@ final class LogPrimaryCommand implements Callable<Integer> {
         WrongUsage.range(spec.commandLine(), "--timeout", timeoutSeconds, 1, MAX_SECONDS);
         LogReplicaCommand.check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
-        try (Primary primary =
-                Primary.takeOver(path, size.bytes(), addresses(), durability, Duration.ofSeconds(timeoutSeconds))) {
+        try (Primary primary = Primary.takeOver(
+                Transport.of(tcp), path, size.bytes(), addresses(), durability, Duration.ofSeconds(timeoutSeconds))) {
             out.println("primary of term " + primary.term() + ", with " + primary.committed() + " committed records");
             out.flush();
             if (count != null) {

@@ -57,6 +57,9 @@ final class LogReplicaCommand implements Callable<Integer> {
             description = "Size of the file, if it is made: the same on all nodes (${DEFAULT-VALUE}).")
     private ByteSize size;
 
+    @Option(names = "--tcp", description = "Follow over TCP instead of RDMA, for comparison: all nodes or none.")
+    private boolean tcp;
+
     @Option(
             names = {"-q", "--quiet"},
             description = "Do not print records.")
@@ -83,8 +86,8 @@ final class LogReplicaCommand implements Callable<Integer> {
         WrongUsage.range(spec.commandLine(), "--port", port, 1, 65535);
         check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
-        try (Replica replica =
-                Replica.start(path, size.bytes(), Sockets.resolve(address, port), record -> print(out, record))) {
+        try (Replica replica = Replica.start(
+                Transport.of(tcp), path, size.bytes(), Sockets.resolve(address, port), record -> print(out, record))) {
             LogFile file = replica.file();
             out.println("replica " + Long.toHexString(file.node()) + " at port " + port + ", with " + file.lastIndex()
                     + " records, until Ctrl-C");

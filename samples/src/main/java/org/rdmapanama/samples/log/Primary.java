@@ -18,10 +18,9 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
-import org.rdmapanama.cm.RdmaClient;
 
 /**
- * The node that appends records, and writes them into the files of its replicas. A record is committed once a majority of all
+ * The node that appends records, and sends them to its replicas. A record is committed once a majority of all
  * nodes, this one included, has it. From then on every later primary has it, too.
  *
  * <p>Threads: any number may append and wait. Whoever waits does the work for all.
@@ -37,8 +36,7 @@ final class Primary implements AutoCloseable {
 
     private final VerbsArena arena = VerbsArena.ofShared();
     private final LogFile file;
-    private final Regions regions;
-    private final RdmaClient client = new RdmaClient(arena);
+    private final Connector connector;
     private final List<InetSocketAddress> replicas;
     private final Durability durability;
     private long term;
@@ -63,7 +61,8 @@ final class Primary implements AutoCloseable {
     private volatile boolean closed;
     private final List<Thread> threads = new ArrayList<>();
 
-    private Primary(Path path, long capacity, List<InetSocketAddress> replicas, Durability durability)
+    private Primary(
+            Transport transport, Path path, long capacity, List<InetSocketAddress> replicas, Durability durability)
             throws IOException {
         this.replicas = List.copyOf(replicas);
         this.durability = durability;
@@ -73,12 +72,13 @@ final class Primary implements AutoCloseable {
             arena.close();
             throw e;
         }
-        regions = new Regions(file.memory());
+        connector = transport.connector(arena, file);
     }
 
     /**
      * Takes over: makes a majority of the nodes follow this one, takes the best log among them, and commits it.
      *
+     * @param transport that of all nodes
      * @param path the file of this node
      * @param capacity the size of the file if it is made; 0 if it must exist
      * @param replicas where all other nodes are
@@ -89,12 +89,17 @@ final class Primary implements AutoCloseable {
      * @throws LogException when there was no majority in time
      */
     static Primary takeOver(
-            Path path, long capacity, List<InetSocketAddress> replicas, Durability durability, Duration timeout)
+            Transport transport,
+            Path path,
+            long capacity,
+            List<InetSocketAddress> replicas,
+            Durability durability,
+            Duration timeout)
             throws IOException, InterruptedException {
         if (new HashSet<>(replicas).size() != replicas.size()) {
             throw new LogException("the replicas " + replicas + " must be different: each counts once");
         }
-        Primary primary = new Primary(path, capacity, replicas, durability);
+        Primary primary = new Primary(transport, path, capacity, replicas, durability);
         try {
             primary.begin(System.nanoTime() + timeout.toNanos());
             return primary;
@@ -184,7 +189,7 @@ final class Primary implements AutoCloseable {
                     followers.put(each, connect(each, followers.values()));
                 } catch (FencedException e) {
                     higher = Math.max(higher, e.term);
-                } catch (VerbsException e) {
+                } catch (VerbsException | UnreachableException e) {
                     LOG.debug("{} is not there: {}", each, e.toString());
                 }
             }
@@ -193,7 +198,7 @@ final class Primary implements AutoCloseable {
     }
 
     private Link connect(InetSocketAddress address, Iterable<Link> others) throws InterruptedException {
-        Link link = Link.connect(file, regions, client, address, durability, term, CONNECT_TIMEOUT);
+        Link link = connector.connect(address, durability, term, CONNECT_TIMEOUT);
         for (Link each : others) {
             if (each.replica().node() == link.replica().node()) {
                 link.close();
@@ -257,7 +262,7 @@ final class Primary implements AutoCloseable {
         while (!closed && failure == null) {
             try {
                 if (link == null) {
-                    link = Link.connect(file, regions, client, address, durability, term, CONNECT_TIMEOUT);
+                    link = connector.connect(address, durability, term, CONNECT_TIMEOUT);
                 }
                 link.join(JOIN_TIMEOUT);
                 joined.add(Map.entry(address, link));
@@ -412,6 +417,9 @@ final class Primary implements AutoCloseable {
         long lastChange = start;
         while (committed < index) {
             check();
+            if (Thread.interrupted()) { // before any input or output, for which it would end a TCP connection
+                throw new InterruptedException();
+            }
             boolean changed = false;
             boolean worked = working.tryLock();
             if (worked) {
@@ -424,8 +432,6 @@ final class Primary implements AutoCloseable {
             long now = System.nanoTime();
             if (changed) {
                 lastChange = now;
-            } else if (Thread.interrupted()) {
-                throw new InterruptedException();
             } else if (now - start > timeout.toNanos() && committed < index) {
                 throw new LogException("record " + index + " is not committed after " + timeout.toMillis() + " ms: "
                         + inStep() + " of " + (replicas.size() + 1) + " nodes are in step, and " + majority()
@@ -462,6 +468,7 @@ final class Primary implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        connector.close();
         Arenas.close(arena);
         file.close();
         List<Thread> all;

@@ -2,32 +2,23 @@ package org.rdmapanama.samples.log;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
-import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.cm.ConnectionRequest;
-import org.rdmapanama.cm.RdmaConnection;
-import org.rdmapanama.cm.RdmaConnectionOptions;
-import org.rdmapanama.cm.RdmaServer;
 
 /**
- * A node that follows a primary. The primary writes records and the commit index into its file by RDMA, which takes no time of
+ * A node that follows a primary. Over RDMA the primary writes records and the commit index into its file, which takes no time of
  * this process; a thread looks at the memory, and hands committed records to a consumer. It also answers primaries, catches up,
- * and writes to the disk what must be there.
+ * and writes to the disk what must be there; over TCP it reads all from the connection.
  *
  * <p>Threads: any may close it.
  */
 final class Replica implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(Replica.class);
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     /** How often it looks for primaries, and whether the connection is up. */
     private static final long TICK_NANOS = 1_000_000;
@@ -40,8 +31,7 @@ final class Replica implements AutoCloseable {
 
     private final VerbsArena arena = VerbsArena.ofShared();
     private final LogFile file;
-    private final Regions regions;
-    private final RdmaServer server;
+    private final Listener listener;
     private final Consumer<LogRecord> consumer;
     private final Thread thread;
     private volatile boolean closed;
@@ -52,29 +42,15 @@ final class Replica implements AutoCloseable {
     private long applied;
     private long nextWarning;
 
-    /** What is known of the primary that this follows. */
-    private static final class Session {
-        private final Wire wire;
-        private final Greeting.Request primary;
-        private boolean joined;
-        private long durable;
-        private long posted;
-
-        Session(Wire wire, Greeting.Request primary) {
-            this.wire = wire;
-            this.primary = primary;
-        }
-    }
-
-    private Replica(Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
+    private Replica(
+            Transport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
             throws IOException {
         this.consumer = consumer;
         LogFile opened = null;
         try {
             opened = LogFile.open(path, capacity, arena);
             file = opened;
-            regions = new Regions(file.memory());
-            server = RdmaServer.listen(arena, address);
+            listener = transport.listen(arena, file, address);
         } catch (IOException | RuntimeException | Error e) {
             arena.close();
             if (opened != null) {
@@ -88,21 +64,23 @@ final class Replica implements AutoCloseable {
     /**
      * Starts a replica.
      *
+     * @param transport that of all nodes
      * @param path its file
      * @param capacity the size of the file if it is made; 0 if it must exist
      * @param address where it waits for primaries
      * @param consumer gets each committed record in order, from the first one, in a thread of the replica
      * @return the replica
      */
-    static Replica start(Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
+    static Replica start(
+            Transport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
             throws IOException {
-        Replica replica = new Replica(path, capacity, address, consumer);
+        Replica replica = new Replica(transport, path, capacity, address, consumer);
         replica.thread.start();
         return replica;
     }
 
     InetSocketAddress address() {
-        return server.localAddress();
+        return listener.localAddress();
     }
 
     LogFile file() {
@@ -135,10 +113,10 @@ final class Replica implements AutoCloseable {
                 }
                 if (work()) {
                     lastChange = now;
-                } else if (isAwaited() && now - lastChange < SPIN_NANOS) {
+                } else if (session != null && session.isAwaited() && now - lastChange < SPIN_NANOS) {
                     Waits.letOthersRun();
                 } else {
-                    LockSupport.parkNanos(PAUSE_NANOS);
+                    listener.pause(PAUSE_NANOS);
                 }
             } catch (InterruptedException e) {
                 return;
@@ -152,17 +130,12 @@ final class Replica implements AutoCloseable {
         }
     }
 
-    /** Whether the primary waits for this thread: in memory it has its records without it. */
-    private boolean isAwaited() {
-        return session != null && (!session.joined || session.primary.durability() == Durability.DISK);
-    }
-
     private void tick() throws InterruptedException {
-        Optional<ConnectionRequest> request = server.awaitRequest(Duration.ZERO);
-        if (request.isPresent()) {
-            answer(request.get());
+        Optional<Listener.Caller> caller = listener.poll();
+        if (caller.isPresent()) {
+            answer(caller.get());
         }
-        if (session != null && !session.wire.connection().isConnected()) {
+        if (session != null && !session.isUp()) {
             endSession();
         }
     }
@@ -171,21 +144,15 @@ final class Replica implements AutoCloseable {
         if (session != null) {
             Session ended = session;
             session = null;
-            ended.wire.connection().close();
+            ended.close();
         }
     }
 
-    private void answer(ConnectionRequest request) throws InterruptedException {
-        Optional<Greeting.Request> read = Greeting.Request.of(request.privateData());
-        if (read.isEmpty()) {
-            LOG.debug("{} is not from a primary", request);
-            request.reject();
-            return;
-        }
-        Greeting.Request primary = read.get();
+    private void answer(Listener.Caller caller) throws InterruptedException {
+        Greeting.Request primary = caller.request();
         long promised = file.promisedTerm();
         if (primary.term() < promised || (primary.term() == promised && primary.primary() != file.promisedPrimary())) {
-            request.reject(new Greeting.Rejection(promised).bytes());
+            caller.reject(new Greeting.Rejection(promised));
             return;
         }
         // Nothing of the former primary can arrive any more, so what is in the file now is what this node has of it.
@@ -194,78 +161,13 @@ final class Replica implements AutoCloseable {
             file.promise(primary.term(), primary.primary());
         }
         file.extend(file.capacity());
-        Wire[] wire = new Wire[1];
-        RdmaConnectionOptions options = new RdmaConnectionOptions()
-                .sendWorkRequests(2 * Wire.DEPTH)
-                .receiveWorkRequests(1)
-                .singleCompletionQueue(true)
-                .prepare(connection -> wire[0] = new Wire(connection))
-                .privateData(connection -> greet(regions.of(connection.protectionDomain())));
-        request.accept(options, TIMEOUT);
-        session = new Session(wire[0], primary);
-    }
-
-    private byte[] greet(MemoryRegion region) {
-        return new Greeting.Answer(
-                        file.node(),
-                        region.address(),
-                        region.rkey(),
-                        file.capacity(),
-                        file.lastTerm(),
-                        file.lastIndex(),
-                        file.tail(),
-                        file.commitIndex())
-                .bytes();
+        session = caller.accept();
     }
 
     /** Does what is to be done for the primary and the consumer; returns whether there was anything. */
     private boolean work() throws InterruptedException {
         boolean busy = apply();
-        if (session != null && !session.joined) {
-            if (session.wire.hasReceived()) {
-                join();
-                busy = true;
-            }
-        } else if (session != null) {
-            busy |= file.extend(file.capacity()) > 0;
-            busy |= session.primary.durability() == Durability.DISK && acknowledge();
-        }
-        return busy;
-    }
-
-    private void join() throws InterruptedException {
-        Wire wire = session.wire;
-        CatchUp.Source source = CatchUp.Source.of(wire.receive(Duration.ZERO), file.capacity());
-        RdmaConnection connection = wire.connection();
-        new CatchUp(wire, file, regions.of(connection.protectionDomain()), source, TIMEOUT).run();
-        if (session.primary.durability() == Durability.DISK) {
-            file.force(0, file.capacity());
-        }
-        session.durable = file.lastIndex();
-        session.joined = true;
-        wire.send(ByteBuffer.allocate(Long.BYTES)
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .putLong(file.lastIndex())
-                .array());
-    }
-
-    /** Writes new records to the disk, and tells the primary. */
-    private boolean acknowledge() {
-        session.wire.poll();
-        long last = file.lastIndex();
-        if (last == session.durable || session.posted - session.wire.completed() >= Wire.DEPTH) {
-            return false;
-        }
-        file.force(file.endOf(session.durable), file.endOf(last));
-        session.durable = last;
-        session.wire.postWord(
-                session.primary.wordAddress(),
-                session.primary.wordKey(),
-                last,
-                (int) (++session.posted % Wire.DEPTH),
-                session.posted,
-                true);
-        return true;
+        return (session != null && session.work()) || busy;
     }
 
     private boolean apply() {
@@ -284,7 +186,7 @@ final class Replica implements AutoCloseable {
     public void close() {
         closed = true;
         try {
-            server.close();
+            listener.close();
         } finally {
             Arenas.close(arena);
             file.close();

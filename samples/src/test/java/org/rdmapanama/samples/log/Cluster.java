@@ -21,6 +21,7 @@ import org.rdmapanama.testing.Lab;
 final class Cluster implements AutoCloseable {
     static final Duration LIMIT = Duration.ofSeconds(20);
 
+    private final Transport transport;
     private final Path folder;
     private final long capacity;
     private final List<InetSocketAddress> addresses;
@@ -29,6 +30,11 @@ final class Cluster implements AutoCloseable {
     final Durability durability;
 
     Cluster(Path folder, int nodes, long capacity, Durability durability) {
+        this(Transport.RDMA, folder, nodes, capacity, durability);
+    }
+
+    Cluster(Transport transport, Path folder, int nodes, long capacity, Durability durability) {
+        this.transport = transport;
         this.folder = folder;
         this.capacity = capacity;
         this.durability = durability;
@@ -55,7 +61,7 @@ final class Cluster implements AutoCloseable {
     }
 
     Replica startReplica(int node, Consumer<LogRecord> consumer) throws IOException {
-        replicas[node] = Replica.start(path(node), capacity, addresses.get(node), consumer);
+        replicas[node] = Replica.start(transport, path(node), capacity, addresses.get(node), consumer);
         return replicas[node];
     }
 
@@ -74,7 +80,7 @@ final class Cluster implements AutoCloseable {
     Primary takeOver(int node, Duration timeout) throws IOException, InterruptedException {
         List<InetSocketAddress> others = new ArrayList<>(addresses);
         others.remove(node);
-        Primary primary = Primary.takeOver(path(node), capacity, others, durability, timeout);
+        Primary primary = Primary.takeOver(transport, path(node), capacity, others, durability, timeout);
         primaries.add(primary);
         return primary;
     }

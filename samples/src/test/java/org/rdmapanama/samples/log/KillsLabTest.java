@@ -90,14 +90,22 @@ class KillsLabTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"3, 0.3, 1, MEMORY", "5, 0.3, 2, MEMORY", "3, 0.1, 3, DISK", "5, 0.3, 4, MEMORY"})
-    void shouldLoseNothing(int nodes, double share, long seed, Durability durability) throws Exception {
+    @CsvSource({
+        "RDMA, 3, 0.3, 1, MEMORY",
+        "RDMA, 5, 0.3, 2, MEMORY",
+        "RDMA, 3, 0.1, 3, DISK",
+        "RDMA, 5, 0.3, 4, MEMORY",
+        "TCP, 3, 0.15, 5, MEMORY",
+        "TCP, 5, 0.1, 6, DISK"
+    })
+    void shouldLoseNothing(Transport transport, int nodes, double share, long seed, Durability durability)
+            throws Exception {
         int kills = (int) Math.ceil(share * KILLS);
         Random random = new Random(seed);
         int takeovers = 0;
         List<Thread> appenders = new ArrayList<>();
         long start = System.nanoTime();
-        try (Cluster cluster = new Cluster(folder, nodes, CAPACITY, durability)) {
+        try (Cluster cluster = new Cluster(transport, folder, nodes, CAPACITY, durability)) {
             for (int i = 1; i < nodes; i++) {
                 cluster.startReplica(i);
             }
@@ -173,7 +181,8 @@ class KillsLabTest {
                 }
             }
             System.out.printf(
-                    "%d nodes, %s: %d kills, %d takeovers, term %d, %d records committed, in %d ms%n",
+                    "%s, %d nodes, %s: %d kills, %d takeovers, term %d, %d records committed, in %d ms%n",
+                    transport,
                     nodes,
                     durability,
                     kills,
@@ -184,7 +193,7 @@ class KillsLabTest {
         } finally {
             over = true;
         }
-        new Cluster(folder, nodes, CAPACITY, durability).checkAgreement();
+        new Cluster(transport, folder, nodes, CAPACITY, durability).checkAgreement();
         for (int node = 0; node < nodes; node++) {
             try (Arena arena = Arena.ofConfined();
                     LogFile file = LogFile.read(folder.resolve("node" + node), arena)) {

@@ -18,7 +18,12 @@ final class LogAppender {
                 .toList();
         Duration limit = Duration.ofSeconds(30);
         try (Primary primary = Primary.takeOver(
-                Path.of(arguments[1]), Long.parseLong(arguments[2]), others, Durability.MEMORY, limit)) {
+                Transport.RDMA,
+                Path.of(arguments[1]),
+                Long.parseLong(arguments[2]),
+                others,
+                Durability.MEMORY,
+                limit)) {
             for (int i = 0; ; i++) {
                 String text = arguments[0] + "-" + i;
                 long index = primary.commit(text.getBytes(StandardCharsets.UTF_8), limit);

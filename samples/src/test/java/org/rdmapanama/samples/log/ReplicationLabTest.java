@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
@@ -40,10 +41,10 @@ class ReplicationLabTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Durability.class)
-    void shouldCommitAndApply(Durability durability) throws Exception {
+    @CsvSource({"RDMA, MEMORY", "RDMA, DISK", "TCP, MEMORY", "TCP, DISK"})
+    void shouldCommitAndApply(Transport transport, Durability durability) throws Exception {
         List<String> applied = Collections.synchronizedList(new ArrayList<>());
-        try (Cluster cluster = new Cluster(folder, 3, CAPACITY, durability)) {
+        try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, durability)) {
             cluster.startReplica(1, record -> applied.add(record.index() + " " + record.text()));
             cluster.startReplica(2);
             Primary primary = cluster.takeOver(0);
@@ -57,12 +58,13 @@ class ReplicationLabTest {
             assertEquals(expected, applied);
             Cluster.await(() -> cluster.replica(2).file().commitIndex() == 301, "the other one is not told");
         }
-        new Cluster(folder, 3, CAPACITY, durability).checkAgreement();
+        new Cluster(transport, folder, 3, CAPACITY, durability).checkAgreement();
     }
 
-    @Test
-    void shouldLetReplicasComeLateAndComeBack() throws Exception {
-        try (Cluster cluster = new Cluster(folder, 3, CAPACITY, Durability.MEMORY)) {
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void shouldLetReplicasComeLateAndComeBack(Transport transport) throws Exception {
+        try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             Primary primary = cluster.takeOver(0);
             byte[] large = new byte[300_000];
@@ -82,12 +84,13 @@ class ReplicationLabTest {
             cluster.startReplica(2);
             Cluster.await(() -> cluster.replica(2).file().commitIndex() == last, "not told of the commit");
         }
-        new Cluster(folder, 3, CAPACITY, Durability.MEMORY).checkAgreement();
+        new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY).checkAgreement();
     }
 
-    @Test
-    void shouldSayThatThereIsNoMajorityAndCommitOnceThereIs() throws Exception {
-        try (Cluster cluster = new Cluster(folder, 3, CAPACITY, Durability.MEMORY)) {
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void shouldSayThatThereIsNoMajorityAndCommitOnceThereIs(Transport transport) throws Exception {
+        try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             LogException alone = assertThrows(LogException.class, () -> cluster.takeOver(0, SHORT));
             assertTrue(alone.getMessage().startsWith("1 of 3 nodes follow"), alone.getMessage());
             cluster.startReplica(1);
@@ -102,9 +105,10 @@ class ReplicationLabTest {
         }
     }
 
-    @Test
-    void shouldFenceTheFormerPrimary() throws Exception {
-        try (Cluster cluster = new Cluster(folder, 3, CAPACITY, Durability.MEMORY)) {
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void shouldFenceTheFormerPrimary(Transport transport) throws Exception {
+        try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             cluster.startReplica(2);
             Primary former = cluster.takeOver(0);
@@ -123,18 +127,20 @@ class ReplicationLabTest {
             next.commit(bytes("for all"), LIMIT);
             assertEquals("of the next", cluster.replica(0).file().record(index).text());
         }
-        new Cluster(folder, 3, CAPACITY, Durability.MEMORY).checkAgreement();
+        new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY).checkAgreement();
     }
 
-    @Test
-    void shouldNotFollowAPrimaryOfAnotherLog() throws Exception {
-        try (Cluster cluster = new Cluster(folder, 3, CAPACITY, Durability.MEMORY)) {
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void shouldNotFollowAPrimaryOfAnotherLog(Transport transport) throws Exception {
+        try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             try (Primary primary = cluster.takeOver(0)) {
                 long last = primary.commit(bytes("precious"), LIMIT);
                 Cluster.await(() -> cluster.replica(1).file().commitIndex() == last, "not told");
             }
-            Primary other = Primary.takeOver(folder.resolve("other"), CAPACITY, List.of(), Durability.MEMORY, LIMIT);
+            Primary other =
+                    Primary.takeOver(transport, folder.resolve("other"), CAPACITY, List.of(), Durability.MEMORY, LIMIT);
             for (int i = 0; i < 5; i++) {
                 other.append(bytes("of another log"));
             }
@@ -143,6 +149,7 @@ class ReplicationLabTest {
             LogException wrong = assertThrows(
                     LogException.class,
                     () -> Primary.takeOver(
+                                    transport,
                                     folder.resolve("other"),
                                     CAPACITY,
                                     List.of(cluster.address(1)),
