@@ -23,6 +23,7 @@ import picocli.CommandLine.Spec;
             "  rdma log replica /var/tmp/node1               on one host, and on another",
             "  rdma log primary /var/tmp/node0 host1 host2   on a third: appends each line of its input",
             "  rdma log verify node0 node1 node2             with the files at one place",
+            "  rdma log bench                                RDMA and TCP beside each other, on this machine",
         })
 public final class LogCommand implements Callable<Integer> {
     @Mixin
@@ -32,7 +33,7 @@ public final class LogCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private static final List<Class<?>> COMMANDS =
-            List.of(LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class);
+            List.of(LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class, LogBenchCommand.class);
 
     /** For picocli. */
     public LogCommand() {}
