@@ -89,7 +89,11 @@ final class Bench {
             Path path = files.resolve("node0");
             try (Primary primary = Primary.takeOver(transport, path, capacity, addresses, durability, TIMEOUT)) {
                 awaitAll(primary);
-                return measure(primary);
+                Result result = measure(primary);
+                // Before the primary, so that none complains that it is gone.
+                replicas.forEach(Replica::close);
+                replicas.clear();
+                return result;
             }
         } finally {
             replicas.forEach(Replica::close);

@@ -110,8 +110,9 @@ final class TcpListener implements Listener {
             Pending one = each.next();
             try {
                 if (hasGreeting(one)) {
+                    TcpCaller caller = caller(one);
                     each.remove();
-                    return caller(one);
+                    return caller;
                 }
                 if (!one.stream.isUp() || System.nanoTime() - one.start > GREETING_NANOS) {
                     throw new LogException(one.stream + " has not said what it wants");
@@ -120,7 +121,6 @@ final class TcpListener implements Listener {
                 LOG.debug("{} is not a primary: {}", one.stream, e.getMessage());
                 each.remove();
                 one.stream.close();
-                return null;
             }
         }
         return null;

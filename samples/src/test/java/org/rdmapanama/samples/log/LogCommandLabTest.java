@@ -5,14 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.testing.Lab;
 
@@ -31,16 +36,26 @@ class LogCommandLabTest {
         return folder.resolve("node" + node).toString();
     }
 
+    private Run replica(int node, String port, boolean tcp, String... more) {
+        List<String> arguments = new ArrayList<>(
+                List.of("log", "replica", path(node), "-b", Lab.SECOND_HOST, "-p", port, "--size", "1MiB"));
+        arguments.addAll(List.of(more));
+        if (tcp) {
+            arguments.add("--tcp");
+        }
+        return Run.start(arguments.toArray(String[]::new));
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"memory", "disk"})
-    void shouldReplicateMeasureAndVerify(String durability) throws Exception {
+    @CsvSource({"memory, false", "disk, false", "memory, true", "disk, true"})
+    void shouldReplicateMeasureAndVerify(String durability, boolean tcp) throws Exception {
         String one = Lab.portText();
         String two = Lab.portText();
-        Run first = Run.start("log", "replica", path(1), "-b", Lab.SECOND_HOST, "-p", one, "--size", "1MiB");
-        Run second = Run.start("log", "replica", path(2), "-b", Lab.SECOND_HOST, "-p", two, "--size", "1MiB", "-q");
+        Run first = replica(1, one, tcp);
+        Run second = replica(2, two, tcp, "-q");
         first.await("until Ctrl-C");
         second.await("until Ctrl-C");
-        Run primary = Run.start(
+        List<String> arguments = new ArrayList<>(List.of(
                 "log",
                 "primary",
                 path(0),
@@ -53,7 +68,11 @@ class LogCommandLabTest {
                 "--count",
                 "500",
                 "--record",
-                "100");
+                "100"));
+        if (tcp) {
+            arguments.add("--tcp");
+        }
+        Run primary = Run.start(arguments.toArray(String[]::new));
         assertEquals(0, primary.join(), primary::toString);
         assertTrue(primary.out().startsWith("primary of term 1, with 1 committed records"), primary::toString);
         assertTrue(RESULT.matcher(primary.out()).matches(), primary::toString);
@@ -83,5 +102,52 @@ class LogCommandLabTest {
         Run full = Run.start("log", "primary", path(0), Lab.SECOND_HOST + ":" + one, "--timeout", "1");
         assertEquals(1, full.join(), full::toString);
         assertTrue(full.err().contains("1 of 2 nodes follow at term"), full::toString);
+    }
+
+    @Test
+    void shouldMeasureRdmaAndTcpInTurns() throws Exception {
+        Run bench = Run.start(
+                "log",
+                "bench",
+                "--bind",
+                Lab.SECOND_HOST,
+                "--directory",
+                folder.toString(),
+                "--count",
+                "100",
+                "--warm-up",
+                "10",
+                "--rounds",
+                "2",
+                "--record",
+                "33");
+        assertEquals(0, bench.join(), bench::toString);
+        String figures = " \\| \\d+\\.\\d \\| \\d+\\.\\d \\| \\d+ \\| ";
+        Pattern table = Pattern.compile("3 nodes, records of 33 bytes, 2 rounds of 100 commits after 10 for warm-up\n\n"
+                + "\\| Durability .*\n\\|---.*\n"
+                + "\\| memory \\| RDMA" + figures + "1.00 \\|\n"
+                + "\\| memory \\| TCP" + figures + "\\d+\\.\\d\\d \\|\n"
+                + "\\| disk \\| RDMA" + figures + "1.00 \\|\n"
+                + "\\| disk \\| TCP" + figures + "\\d+\\.\\d\\d \\|\n");
+        assertTrue(table.matcher(bench.out()).matches(), bench::toString);
+        try (Stream<Path> left = Files.list(folder)) {
+            assertEquals(List.of(), left.toList());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--nodes, 1, --nodes must be between 2 and 9",
+        "--record, 2MiB, --record must be between 0 and 1048576",
+        "--count, 0, --count must be between 1 and",
+        "--rounds, 0, --rounds must be between 1 and 100",
+        "--directory, /no/such, --directory must be a directory that exists",
+        "--durability, both, memory",
+        "--record, 1MiB, make --count"
+    })
+    void shouldSayWhatABenchNeeds(String option, String value, String message) throws Exception {
+        Run bench = Run.start("log", "bench", option, value);
+        assertEquals(2, bench.join(), bench::toString);
+        assertTrue(bench.err().contains(message), bench::toString);
     }
 }
