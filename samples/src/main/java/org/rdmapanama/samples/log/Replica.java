@@ -23,10 +23,12 @@ final class Replica implements AutoCloseable {
     /** How often it looks for primaries, and whether the connection is up. */
     private static final long TICK_NANOS = 1_000_000;
 
-    /** How long it polls after the last change if the primary waits for it, and how long it sleeps otherwise. */
-    private static final long SPIN_NANOS = 100_000;
+    /** How long it polls after the last change if the primary waits for it: longer than a disk takes. */
+    private static final long SPIN_NANOS = 1_000_000;
 
+    /** How long it sleeps otherwise. */
     private static final long PAUSE_NANOS = 200_000;
+
     private static final long WARNING_NANOS = 5_000_000_000L;
 
     private final VerbsArena arena = VerbsArena.ofShared();
