@@ -311,16 +311,22 @@ final class LogFile implements AutoCloseable {
         return tail() + sizeOf(length) + END_MARK <= capacity();
     }
 
+    /** Checks that a record with such a payload fits, and leaves as many bytes free. */
+    void checkRoom(int length, long reserved) {
+        if (tail() + sizeOf(length) + END_MARK > capacity() - reserved) {
+            throw new LogException(path + " is full: it has " + capacity() + " bytes, of which " + tail() + " are used"
+                    + (reserved == 0 ? "" : " and " + reserved + " reserved") + ", and a record of " + length
+                    + " does not fit; make larger files on all nodes");
+        }
+    }
+
     /** Appends a record, and returns its index. */
     long append(long term, byte[] payload) {
         if (payload.length > MAX_PAYLOAD) {
             throw new LogException(
                     "a record has " + payload.length + " bytes, and at most " + MAX_PAYLOAD + " are allowed");
         }
-        if (!hasRoom(payload.length)) {
-            throw new LogException(path + " is full: it has " + capacity() + " bytes, of which " + tail()
-                    + " are used, and a record of " + payload.length + " does not fit; make larger files on all nodes");
-        }
+        checkRoom(payload.length, 0);
         synchronized (lock) {
             long start = endOf(count);
             long size = sizeOf(payload.length);

@@ -31,6 +31,11 @@ final class Primary implements AutoCloseable {
     private static final Duration JOIN_TIMEOUT = Duration.ofSeconds(20);
     private static final long TICK_NANOS = 2_000_000;
     private static final long RECONNECT_NANOS = 20_000_000;
+    private static final long MAX_RECONNECT_NANOS = 1_000_000_000;
+
+    /** How much of a file is kept free for the records with which primaries take over. */
+    static final long RESERVED = 64 * LogFile.RECORD_HEADER;
+
     private static final long SPIN_NANOS = 200_000;
     private static final long PAUSE_NANOS = 50_000;
 
@@ -168,6 +173,11 @@ final class Primary implements AutoCloseable {
             }
         }
         takeBest(followers);
+        if (!file.hasRoom(0)) {
+            throw new LogException(file.path() + " is full: not even the record with which a primary takes over fits,"
+                    + " for which room was reserved; 'rdma log verify --records' prints what is there, and a new log"
+                    + " needs larger files on all nodes (--size)");
+        }
         first = file.append(term, new byte[0]);
         replicas.forEach(each -> start(each, followers.get(each)));
         start("log-primary", this::run);
@@ -259,6 +269,7 @@ final class Primary implements AutoCloseable {
     /** Lets a replica catch up; connects it first if it is not connected. */
     private void keep(InetSocketAddress address, Link connected) {
         Link link = connected;
+        Backoff backoff = new Backoff(RECONNECT_NANOS, MAX_RECONNECT_NANOS);
         while (!closed && failure == null) {
             try {
                 if (link == null) {
@@ -278,7 +289,7 @@ final class Primary implements AutoCloseable {
                 LOG.debug("{} cannot catch up yet: {}", address, e.toString());
                 close(link);
                 link = null;
-                LockSupport.parkNanos(RECONNECT_NANOS);
+                LockSupport.parkNanos(backoff.nextNanos());
             }
         }
     }
@@ -402,6 +413,7 @@ final class Primary implements AutoCloseable {
     long append(byte[] payload) {
         check();
         synchronized (appending) {
+            file.checkRoom(payload.length, RESERVED);
             return file.append(term, payload);
         }
     }

@@ -165,6 +165,37 @@ class ReplicationLabTest {
     }
 
     @Test
+    void shouldTakeOverWithAFullFile() throws Exception {
+        long small = LogFile.MIN_CAPACITY;
+        try (Cluster cluster = new Cluster(Transport.TCP, folder, 2, small, Durability.MEMORY)) {
+            cluster.startReplica(1);
+            long kept;
+            try (Primary primary = cluster.takeOver(0)) {
+                LogException full = assertThrows(LogException.class, () -> {
+                    while (true) {
+                        primary.commit(bytes("fills it"), LIMIT);
+                    }
+                });
+                assertTrue(full.getMessage().contains("is full: it has " + small + " bytes"), full.getMessage());
+                kept = primary.committed();
+            }
+            // One takes over again and again, until what is reserved for that is used up, too.
+            LogException full = assertThrows(LogException.class, () -> {
+                for (int i = 0; i < 100; i++) {
+                    try (Primary primary = cluster.takeOver(0)) {
+                        assertEquals(kept + i + 1, primary.committed());
+                    }
+                }
+            });
+            assertTrue(full.getMessage().contains("larger files on all nodes (--size)"), full.getMessage());
+            assertTrue(
+                    cluster.replica(1).file().lastIndex() >= kept + 60,
+                    cluster.replica(1).file()::toString);
+            assertEquals("fills it", cluster.replica(1).file().record(kept).text());
+        }
+    }
+
+    @Test
     void shouldRejectHostileGreetings() throws Exception {
         try (Cluster cluster = new Cluster(folder, 2, CAPACITY, Durability.MEMORY);
                 VerbsArena arena = VerbsArena.ofShared()) {
