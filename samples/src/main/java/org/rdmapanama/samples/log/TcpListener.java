@@ -84,16 +84,18 @@ final class TcpListener implements Listener {
         return Optional.ofNullable(next == null ? next() : next);
     }
 
-    /** Ends catching up for a primary when one of a higher term asks: what the former one sends does not count any more. */
+    /** Ends catching up when a primary of a higher term asks, or the same one again: the connection before does not count. */
     private void checkWhileCatchingUp() {
         if (waiting == null) {
             waiting = next();
         }
         if (waiting != null) {
-            if (waiting.request().term() > file.promisedTerm()) {
-                throw new LogException("a primary of a higher term asks to be followed");
+            Greeting.Request asking = waiting.request();
+            long promised = file.promisedTerm();
+            if (asking.term() > promised || (asking.term() == promised && asking.primary() == file.promisedPrimary())) {
+                throw new LogException("a primary of a higher term, or the same one, asks to be followed");
             }
-            waiting.reject(new Greeting.Rejection(file.promisedTerm()));
+            waiting.reject(new Greeting.Rejection(promised));
             waiting = null;
         }
     }

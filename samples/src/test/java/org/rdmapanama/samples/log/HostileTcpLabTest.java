@@ -242,6 +242,22 @@ class HostileTcpLabTest {
     }
 
     @Test
+    void shouldFollowAPrimaryThatConnectsAgainWhileCatchingUp() throws Exception {
+        try (Cluster cluster = cluster(2)) {
+            cluster.startReplica(1);
+            try (Socket stalled = follow(cluster, 1)) {
+                stalled.getOutputStream().write(message(TcpStream.Kind.JOIN, LogFile.FIRST + 800, 0, new byte[0]));
+                expect(TcpStream.Kind.READ, stalled, 0);
+                try (Socket again = follow(cluster, 1)) {
+                    awaitEnd(stalled);
+                    again.getOutputStream().write(message(TcpStream.Kind.JOIN, LogFile.FIRST, 0, new byte[0]));
+                    expect(TcpStream.Kind.JOINED, again, 0);
+                }
+            }
+        }
+    }
+
+    @Test
     void shouldRejectTheTermOfAnother() throws Exception {
         try (Cluster cluster = cluster(2)) {
             cluster.startReplica(1);
