@@ -99,7 +99,7 @@ class UsageTest {
             nvme copy 10.0.0.1 10.0.0.2 --to-namespace -1 | --to-namespace must not be negative: -1
             nvme serve                                | give --file or --memory
             nvme serve --memory 1MiB --block-size 513 | --block-size must be a power of two from 512 to 65536, not 513
-            log                                       | which command? replica, primary or verify
+            log                                       | which command? replica, primary, verify or bench
             log replica                               | Missing required parameter: 'FILE'
             log replica f -p 0                        | --port must be between 1 and 65535, not 0
             log replica f --size 100                  | --size must be a multiple of 8 of at least 8192 bytes, not 100
@@ -109,6 +109,7 @@ class UsageTest {
             log primary f h --durability tape         | --durability must be memory or disk, not 'tape'
             log primary f h --timeout 0               | --timeout must be between 1 and
             log primary f 127.0.0.1:0                 | the port of '127.0.0.1:0' must be between 1 and 65535
+            log bench --nodes 1                       | --nodes must be between 2 and 9, not 1
             log verify                                | Missing required parameter: 'FILE'
             ping                                      | rdma ping: give -s (server) or -c (client) (see
             ping -s -c                                | exclude each other (see
