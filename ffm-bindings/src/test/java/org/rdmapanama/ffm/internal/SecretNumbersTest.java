@@ -29,6 +29,7 @@ class SecretNumbersTest {
             "BenchKeys.java",
             "FaultySender.java",
             "GracefulEnd.java",
+            "LogBench.java",
             "LogPrimaryCommand.java",
             "NvmeLoad.java",
             "RankOptions.java",

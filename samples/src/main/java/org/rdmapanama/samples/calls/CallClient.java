@@ -147,7 +147,7 @@ public final class CallClient implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted
      */
     public int call(int length) throws InterruptedException {
-        Message.id(requestMemory, ++lastId);
+        CallMessage.id(requestMemory, ++lastId);
         sent = false;
         received = -1;
         connection.queuePair().postReceive(receive.clear().id(RECEIVED).add(messages, messageBytes, messageBytes));
@@ -159,7 +159,7 @@ public final class CallClient implements AutoCloseable {
         while (!sent || received < 0) {
             await(start);
         }
-        if (received < Message.HEADER || Message.id(answerMemory) != lastId) {
+        if (received < CallMessage.HEADER || CallMessage.id(answerMemory) != lastId) {
             throw new CallException(connection.remoteAddress() + " has sent an answer of " + received
                     + " bytes that is not one to the request");
         }

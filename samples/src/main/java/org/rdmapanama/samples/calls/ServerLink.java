@@ -100,14 +100,14 @@ final class ServerLink {
     }
 
     private void answer(int place, int length) {
-        if (length < Message.HEADER) {
+        if (length < CallMessage.HEADER) {
             throw new Service.BadRequestException("a request has at least 16 bytes, not " + length);
         }
         long at = (long) place * messageBytes;
         MemorySegment request = requests.memory().asSlice(at, length);
         MemorySegment answer = answers.memory().asSlice(at, messageBytes);
         int bytes = client.answer(request, answer);
-        Message.id(answer, Message.id(request));
+        CallMessage.id(answer, CallMessage.id(request));
         connection
                 .queuePair()
                 .postSend(send.clear()

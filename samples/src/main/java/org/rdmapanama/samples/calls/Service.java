@@ -16,7 +16,7 @@ public interface Service {
         /**
          * Answers a request. The service checks everything in it: anybody may be the client.
          *
-         * @param request the request, of at least {@link Message#HEADER} bytes
+         * @param request the request, of at least {@link CallMessage#HEADER} bytes
          * @param answer where the answer goes
          * @return the length of the answer
          * @throws BadRequestException when no client of this program would send that; the connection ends

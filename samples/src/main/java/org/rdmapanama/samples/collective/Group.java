@@ -169,8 +169,8 @@ final class Group implements AutoCloseable {
     /** Each rank gets the elements from the one to its left, message by message, and sends them on to its right. */
     private void broadcastByChain(Vector vector, int root) throws InterruptedException {
         if (size > 1) {
-            Segments segments =
-                    new Segments(vector.count(), 1, Peer.CHUNK / vector.type().bytes());
+            RingSegments segments = new RingSegments(
+                    vector.count(), 1, Peer.CHUNK / vector.type().bytes());
             int taken = rank == root ? 0 : 1;
             int sent = next(rank) == root ? 0 : 1;
             long lead = rank == root ? segments.messages(0) : 0;
@@ -228,12 +228,12 @@ final class Group implements AutoCloseable {
 
     /** Returns the index of the first element that a rank contributes to an all-gather; for the size, the count. */
     static long start(long count, int size, int rank) {
-        return new Segments(count, size, 1).start(rank);
+        return new RingSegments(count, size, 1).start(rank);
     }
 
     private void passAround(Vector vector, int steps, int reduced, Reduction reduction) throws InterruptedException {
-        Segments segments =
-                new Segments(vector.count(), size, Peer.CHUNK / vector.type().bytes());
+        RingSegments segments = new RingSegments(
+                vector.count(), size, Peer.CHUNK / vector.type().bytes());
         new Passing(this, vector, segments)
                 .sends(rank, steps, segments.messages(rank))
                 .takes((rank + size - 1) % size, steps, reduced, reduction)
@@ -329,7 +329,7 @@ final class Group implements AutoCloseable {
     }
 
     private void tellBegun(Peer peer) throws InterruptedException {
-        while (!peer.tell(Message.Purpose.SYNC, 0, 0)) {
+        while (!peer.tell(RankMessage.Purpose.SYNC, 0, 0)) {
             progress(peer, null);
         }
     }
@@ -523,7 +523,7 @@ final class Group implements AutoCloseable {
                 "the group has failed: rank " + blamed + (blamed == rank ? " (this one) " : " ") + reason + detail);
         for (Peer each : peers) {
             if (each != null) {
-                each.tell(Message.Purpose.ABORT, blamed, reason.ordinal());
+                each.tell(RankMessage.Purpose.ABORT, blamed, reason.ordinal());
             }
         }
     }
@@ -569,7 +569,7 @@ final class Group implements AutoCloseable {
                 awaitSent();
                 for (Peer each : peers) {
                     if (each != null) {
-                        each.tell(Message.Purpose.LEAVE, 0, 0);
+                        each.tell(RankMessage.Purpose.LEAVE, 0, 0);
                     }
                 }
             }

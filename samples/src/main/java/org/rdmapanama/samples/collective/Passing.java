@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 final class Passing {
     private final Group group;
     private final Vector vector;
-    private final Segments segments;
+    private final RingSegments segments;
     private final int parts;
 
     private int sendSegment;
@@ -28,7 +28,7 @@ final class Passing {
     private long takeMessage;
     private long taken;
 
-    Passing(Group group, Vector vector, Segments segments) {
+    Passing(Group group, Vector vector, RingSegments segments) {
         this.group = group;
         this.vector = vector;
         this.segments = segments;

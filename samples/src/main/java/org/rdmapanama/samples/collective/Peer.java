@@ -38,8 +38,8 @@ final class Peer {
     /** Up to this size, elements are copied next to the header, and the vector may change at once. */
     private static final int SMALL = 1024;
 
-    private static final long RECEIVE_SLOT = Message.HEADER + CHUNK;
-    private static final long SEND_SLOT = Message.HEADER + SMALL;
+    private static final long RECEIVE_SLOT = RankMessage.HEADER + CHUNK;
+    private static final long SEND_SLOT = RankMessage.HEADER + SMALL;
     private static final long FIRST_SEND = 1L << 32;
 
     private final int rank;
@@ -138,19 +138,20 @@ final class Peer {
     private void arrived(int slot, int bytes) {
         long at = slot * RECEIVE_SLOT;
         lastHeard = System.nanoTime();
-        Message.Purpose purpose =
-                bytes < Message.HEADER ? null : Message.Purpose.of(memory.get(Message.INT, at + Message.PURPOSE));
-        if (purpose == null || memory.get(Message.INT, at + Message.LENGTH) != bytes - Message.HEADER) {
+        RankMessage.Purpose purpose = bytes < RankMessage.HEADER
+                ? null
+                : RankMessage.Purpose.of(memory.get(RankMessage.INT, at + RankMessage.PURPOSE));
+        if (purpose == null || memory.get(RankMessage.INT, at + RankMessage.LENGTH) != bytes - RankMessage.HEADER) {
             group.hostile(this, "a message without a proper header");
             return;
         }
-        long hasConsumed = memory.get(Message.LONG, at + Message.CONSUMED);
+        long hasConsumed = memory.get(RankMessage.LONG, at + RankMessage.CONSUMED);
         if (hasConsumed < dataConsumed || hasConsumed > dataSent) {
             group.hostile(this, hasConsumed + " messages consumed of " + dataSent);
             return;
         }
         dataConsumed = hasConsumed;
-        long sequence = memory.get(Message.LONG, at + Message.SEQUENCE);
+        long sequence = memory.get(RankMessage.LONG, at + RankMessage.SEQUENCE);
         switch (purpose) {
             case DATA -> {
                 if (countWaiting == SLOTS) {
@@ -161,16 +162,16 @@ final class Peer {
                 group.check(
                         this,
                         sequence,
-                        memory.get(Message.INT, at + Message.KIND),
-                        memory.get(Message.INT, at + Message.ROOT),
-                        memory.get(Message.LONG, at + Message.COUNT));
+                        memory.get(RankMessage.INT, at + RankMessage.KIND),
+                        memory.get(RankMessage.INT, at + RankMessage.ROOT),
+                        memory.get(RankMessage.LONG, at + RankMessage.COUNT));
                 return;
             }
             case SYNC -> {
                 syncSequence = sequence;
-                syncKind = memory.get(Message.INT, at + Message.KIND);
-                syncRoot = memory.get(Message.INT, at + Message.ROOT);
-                syncCount = memory.get(Message.LONG, at + Message.COUNT);
+                syncKind = memory.get(RankMessage.INT, at + RankMessage.KIND);
+                syncRoot = memory.get(RankMessage.INT, at + RankMessage.ROOT);
+                syncCount = memory.get(RankMessage.LONG, at + RankMessage.COUNT);
                 group.check(this, sequence, syncKind, syncRoot, syncCount);
             }
             case CREDIT -> {}
@@ -183,8 +184,8 @@ final class Peer {
             case ABORT ->
                 group.aborted(
                         this,
-                        memory.get(Message.LONG, at + Message.NUMBER),
-                        Reason.of(memory.get(Message.INT, at + Message.REASON)));
+                        memory.get(RankMessage.LONG, at + RankMessage.NUMBER),
+                        Reason.of(memory.get(RankMessage.INT, at + RankMessage.REASON)));
         }
         connection.queuePair().postReceive(receives[slot]);
     }
@@ -195,10 +196,10 @@ final class Peer {
             long at = waiting[(firstWaiting + i) % SLOTS] * RECEIVE_SLOT;
             group.check(
                     this,
-                    memory.get(Message.LONG, at + Message.SEQUENCE),
-                    memory.get(Message.INT, at + Message.KIND),
-                    memory.get(Message.INT, at + Message.ROOT),
-                    memory.get(Message.LONG, at + Message.COUNT));
+                    memory.get(RankMessage.LONG, at + RankMessage.SEQUENCE),
+                    memory.get(RankMessage.INT, at + RankMessage.KIND),
+                    memory.get(RankMessage.INT, at + RankMessage.ROOT),
+                    memory.get(RankMessage.LONG, at + RankMessage.COUNT));
         }
         if (syncSequence >= group.call().sequence) {
             group.check(this, syncSequence, syncKind, syncRoot, syncCount);
@@ -212,9 +213,9 @@ final class Peer {
         }
         if (mustAnswer && group.isInCall()) {
             mustAnswer = false;
-            post(Message.Purpose.ALIVE, 0, 0);
+            post(RankMessage.Purpose.ALIVE, 0, 0);
         } else if (consumed - consumedTold >= SLOTS / 2) {
-            post(Message.Purpose.CREDIT, 0, 0);
+            post(RankMessage.Purpose.CREDIT, 0, 0);
         }
     }
 
@@ -223,27 +224,27 @@ final class Peer {
         return !left && !gone && failure == null;
     }
 
-    private long header(Message.Purpose purpose, long number, int reason, int length) {
+    private long header(RankMessage.Purpose purpose, long number, int reason, int length) {
         long at = posted % SENDS * SEND_SLOT;
         Call call = group.call();
-        out.set(Message.INT, at + Message.PURPOSE, purpose.ordinal());
-        out.set(Message.INT, at + Message.KIND, call.kind);
-        out.set(Message.INT, at + Message.ROOT, call.root);
-        out.set(Message.INT, at + Message.LENGTH, length);
-        out.set(Message.LONG, at + Message.SEQUENCE, call.sequence);
-        out.set(Message.LONG, at + Message.COUNT, call.count);
-        out.set(Message.LONG, at + Message.CONSUMED, consumed);
-        out.set(Message.LONG, at + Message.NUMBER, number);
-        out.set(Message.INT, at + Message.REASON, reason);
+        out.set(RankMessage.INT, at + RankMessage.PURPOSE, purpose.ordinal());
+        out.set(RankMessage.INT, at + RankMessage.KIND, call.kind);
+        out.set(RankMessage.INT, at + RankMessage.ROOT, call.root);
+        out.set(RankMessage.INT, at + RankMessage.LENGTH, length);
+        out.set(RankMessage.LONG, at + RankMessage.SEQUENCE, call.sequence);
+        out.set(RankMessage.LONG, at + RankMessage.COUNT, call.count);
+        out.set(RankMessage.LONG, at + RankMessage.CONSUMED, consumed);
+        out.set(RankMessage.LONG, at + RankMessage.NUMBER, number);
+        out.set(RankMessage.INT, at + RankMessage.REASON, reason);
         consumedTold = consumed;
         posted++;
         request.clear().id(FIRST_SEND + posted).send().signaled(true);
         return at;
     }
 
-    private void post(Message.Purpose purpose, long number, int reason) {
+    private void post(RankMessage.Purpose purpose, long number, int reason) {
         long at = header(purpose, number, reason, 0);
-        connection.queuePair().postSend(request.add(headers, at, Message.HEADER));
+        connection.queuePair().postSend(request.add(headers, at, RankMessage.HEADER));
     }
 
     /**
@@ -251,8 +252,8 @@ final class Peer {
      *
      * @return whether it was sent; not if the peer is gone, or the queue is full
      */
-    boolean tell(Message.Purpose purpose, long number, int reason) {
-        int most = purpose == Message.Purpose.ABORT ? SENDS : SENDS - 1;
+    boolean tell(RankMessage.Purpose purpose, long number, int reason) {
+        int most = purpose == RankMessage.Purpose.ABORT ? SENDS : SENDS - 1;
         if (posted - completed >= most || !isThere()) {
             return false;
         }
@@ -268,13 +269,13 @@ final class Peer {
     void send(long number, Vector vector, long firstElement, int elements) {
         int bytes = elements * vector.type().bytes();
         long from = firstElement * vector.type().bytes();
-        long at = header(Message.Purpose.DATA, number, 0, bytes);
+        long at = header(RankMessage.Purpose.DATA, number, 0, bytes);
         dataSent++;
         if (bytes <= SMALL) {
-            MemorySegment.copy(vector.memory(), from, out, at + Message.HEADER, bytes);
-            request.add(headers, at, Message.HEADER + bytes);
+            MemorySegment.copy(vector.memory(), from, out, at + RankMessage.HEADER, bytes);
+            request.add(headers, at, RankMessage.HEADER + bytes);
         } else {
-            request.add(headers, at, Message.HEADER).add(vector.region(rank), from, bytes);
+            request.add(headers, at, RankMessage.HEADER).add(vector.region(rank), from, bytes);
             lastOfVector = posted;
         }
         connection.queuePair().postSend(request);
@@ -314,16 +315,17 @@ final class Peer {
      */
     long data(long number, int bytes) {
         long at = waiting[firstWaiting] * RECEIVE_SLOT;
-        if (memory.get(Message.LONG, at + Message.SEQUENCE) != group.call().sequence
-                || memory.get(Message.LONG, at + Message.NUMBER) != number
-                || memory.get(Message.INT, at + Message.LENGTH) != bytes) {
+        if (memory.get(RankMessage.LONG, at + RankMessage.SEQUENCE) != group.call().sequence
+                || memory.get(RankMessage.LONG, at + RankMessage.NUMBER) != number
+                || memory.get(RankMessage.INT, at + RankMessage.LENGTH) != bytes) {
             group.hostile(
                     this,
-                    "message " + memory.get(Message.LONG, at + Message.NUMBER) + " of "
-                            + memory.get(Message.INT, at + Message.LENGTH) + " bytes in place of message " + number
+                    "message " + memory.get(RankMessage.LONG, at + RankMessage.NUMBER) + " of "
+                            + memory.get(RankMessage.INT, at + RankMessage.LENGTH) + " bytes in place of message "
+                            + number
                             + " of " + bytes);
         }
-        return at + Message.HEADER;
+        return at + RankMessage.HEADER;
     }
 
     MemorySegment memory() {
@@ -343,7 +345,7 @@ final class Peer {
     /** Asks the peer whether it works, unless it has not answered the last time. */
     void ask() {
         if (!asked) {
-            asked = tell(Message.Purpose.ASK, 0, 0);
+            asked = tell(RankMessage.Purpose.ASK, 0, 0);
         }
     }
 

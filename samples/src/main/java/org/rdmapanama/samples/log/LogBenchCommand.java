@@ -104,7 +104,7 @@ final class LogBenchCommand implements Callable<Integer> {
         WrongUsage.range(spec.commandLine(), "--count", count, 1, MAX_COUNT);
         WrongUsage.range(spec.commandLine(), "--warm-up", warmUp, 0, MAX_COUNT);
         WrongUsage.range(spec.commandLine(), "--rounds", rounds, 1, MAX_ROUNDS);
-        long size = Bench.capacity((long) count + warmUp, record.bytes());
+        long size = LogBench.capacity((long) count + warmUp, record.bytes());
         if (size > MAX_FILE) {
             throw new ParameterException(
                     spec.commandLine(),
@@ -135,7 +135,7 @@ final class LogBenchCommand implements Callable<Integer> {
         out.println("|---|---|---:|---:|---:|---:|");
         out.flush();
         try {
-            Bench bench = new Bench(bind, directory, nodes, count, warmUp, (int) record.bytes());
+            LogBench bench = new LogBench(bind, directory, nodes, count, warmUp, (int) record.bytes());
             for (Durability each : durability == null ? Durability.values() : new Durability[] {durability}) {
                 print(each, run(bench, each), out);
             }
@@ -145,21 +145,21 @@ final class LogBenchCommand implements Callable<Integer> {
         }
     }
 
-    private Map<Transport, List<Bench.Result>> run(Bench bench, Durability each)
+    private Map<LogTransport, List<LogBench.Result>> run(LogBench bench, Durability each)
             throws IOException, InterruptedException {
-        Map<Transport, List<Bench.Result>> results = new EnumMap<>(Transport.class);
+        Map<LogTransport, List<LogBench.Result>> results = new EnumMap<>(LogTransport.class);
         for (int round = 0; round < rounds; round++) {
-            for (Transport transport : Transport.values()) {
+            for (LogTransport transport : LogTransport.values()) {
                 results.computeIfAbsent(transport, _ -> new ArrayList<>()).add(bench.run(transport, each));
             }
         }
         return results;
     }
 
-    private static void print(Durability each, Map<Transport, List<Bench.Result>> results, PrintWriter out) {
-        double base = Bench.Result.medianOf(results.get(Transport.RDMA)).median();
+    private static void print(Durability each, Map<LogTransport, List<LogBench.Result>> results, PrintWriter out) {
+        double base = LogBench.Result.medianOf(results.get(LogTransport.RDMA)).median();
         results.forEach((transport, rounds) -> {
-            Bench.Result result = Bench.Result.medianOf(rounds);
+            LogBench.Result result = LogBench.Result.medianOf(rounds);
             out.printf(
                     Locale.ROOT,
                     "| %s | %s | %.1f | %.1f | %.0f | %.2f |%n",

@@ -133,7 +133,12 @@ final class LogPrimaryCommand implements Callable<Integer> {
         LogReplicaCommand.check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
         try (Primary primary = Primary.takeOver(
-                Transport.of(tcp), path, size.bytes(), addresses(), durability, Duration.ofSeconds(timeoutSeconds))) {
+                LogTransport.of(tcp),
+                path,
+                size.bytes(),
+                addresses(),
+                durability,
+                Duration.ofSeconds(timeoutSeconds))) {
             out.println("primary of term " + primary.term() + ", with " + primary.committed() + " committed records");
             out.flush();
             if (count != null) {

@@ -87,7 +87,11 @@ final class LogReplicaCommand implements Callable<Integer> {
         check(size, spec);
         PrintWriter out = spec.commandLine().getOut();
         try (Replica replica = Replica.start(
-                Transport.of(tcp), path, size.bytes(), Sockets.resolve(address, port), record -> print(out, record))) {
+                LogTransport.of(tcp),
+                path,
+                size.bytes(),
+                Sockets.resolve(address, port),
+                record -> print(out, record))) {
             LogFile file = replica.file();
             out.println("replica " + Long.toHexString(file.node()) + " at port " + port + ", with " + file.lastIndex()
                     + " records, until Ctrl-C");

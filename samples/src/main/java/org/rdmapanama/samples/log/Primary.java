@@ -67,7 +67,7 @@ final class Primary implements AutoCloseable {
     private final List<Thread> threads = new ArrayList<>();
 
     private Primary(
-            Transport transport, Path path, long capacity, List<InetSocketAddress> replicas, Durability durability)
+            LogTransport transport, Path path, long capacity, List<InetSocketAddress> replicas, Durability durability)
             throws IOException {
         this.replicas = List.copyOf(replicas);
         this.durability = durability;
@@ -94,7 +94,7 @@ final class Primary implements AutoCloseable {
      * @throws LogException when there was no majority in time
      */
     static Primary takeOver(
-            Transport transport,
+            LogTransport transport,
             Path path,
             long capacity,
             List<InetSocketAddress> replicas,

@@ -45,7 +45,7 @@ final class Replica implements AutoCloseable {
     private long nextWarning;
 
     private Replica(
-            Transport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
+            LogTransport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
             throws IOException {
         this.consumer = consumer;
         LogFile opened = null;
@@ -74,7 +74,7 @@ final class Replica implements AutoCloseable {
      * @return the replica
      */
     static Replica start(
-            Transport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
+            LogTransport transport, Path path, long capacity, InetSocketAddress address, Consumer<LogRecord> consumer)
             throws IOException {
         Replica replica = new Replica(transport, path, capacity, address, consumer);
         replica.thread.start();

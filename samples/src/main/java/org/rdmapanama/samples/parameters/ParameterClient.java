@@ -9,7 +9,7 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 
 /**
  * Reads the weights of a {@link ParameterServer} and adds to them. After an exception, other than that a number is too large,
@@ -151,12 +151,13 @@ public final class ParameterClient implements AutoCloseable {
     private void send(long... numbers) throws InterruptedException {
         for (int from = 0; from < numbers.length; from += Place.CHUNK) {
             int some = Math.min(Place.CHUNK, numbers.length - from);
-            Message.write(calls.request(), ParameterServer.ADD, from, some);
+            CallMessage.write(calls.request(), ParameterServer.ADD, from, some);
             for (int i = 0; i < some; i++) {
-                calls.request().set(ParameterServer.LONG, Message.HEADER + (long) i * Long.BYTES, numbers[from + i]);
+                calls.request()
+                        .set(ParameterServer.LONG, CallMessage.HEADER + (long) i * Long.BYTES, numbers[from + i]);
             }
-            calls.call(Message.HEADER + some * Long.BYTES);
-            int status = Message.kind(calls.answer());
+            calls.call(CallMessage.HEADER + some * Long.BYTES);
+            int status = CallMessage.kind(calls.answer());
             if (status == ParameterServer.OUT_OF_RANGE) {
                 throw outOfRange();
             }

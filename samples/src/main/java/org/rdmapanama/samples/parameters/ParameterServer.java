@@ -12,8 +12,8 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.CallServer;
-import org.rdmapanama.samples.calls.Message;
 import org.rdmapanama.samples.calls.Service;
 
 /**
@@ -90,8 +90,8 @@ public final class ParameterServer implements AutoCloseable {
 
             @Override
             public int answer(MemorySegment request, MemorySegment answer) {
-                Message.write(answer, add(request), 0, 0);
-                return Message.HEADER;
+                CallMessage.write(answer, add(request), 0, 0);
+                return CallMessage.HEADER;
             }
         };
     }
@@ -109,27 +109,27 @@ public final class ParameterServer implements AutoCloseable {
 
     /** Adds all numbers of a request or, if one is out of range, none; clients may add to the same weights meanwhile. */
     private int add(MemorySegment request) {
-        int from = Message.first(request);
-        int numbers = Message.second(request);
-        long bytes = request.byteSize() - Message.HEADER;
-        if (Message.kind(request) != ADD
+        int from = CallMessage.first(request);
+        int numbers = CallMessage.second(request);
+        long bytes = request.byteSize() - CallMessage.HEADER;
+        if (CallMessage.kind(request) != ADD
                 || adding != Adding.SENT
                 || numbers < 1
                 || bytes != (long) numbers * Long.BYTES
                 || from < 0
                 || from > count - numbers) {
-            throw new Service.BadRequestException("request " + Message.kind(request) + " of " + bytes + " bytes for "
-                    + numbers + " weights from " + from + " on");
+            throw new Service.BadRequestException("request " + CallMessage.kind(request) + " of " + bytes
+                    + " bytes for " + numbers + " weights from " + from + " on");
         }
         synchronized (memory) {
             for (int i = 0; i < numbers; i++) {
-                long delta = request.get(LONG, Message.HEADER + (long) i * Long.BYTES);
+                long delta = request.get(LONG, CallMessage.HEADER + (long) i * Long.BYTES);
                 if (!FixedPoint.mayBeAdded(delta) || FixedPoint.overflows(number(from + i), delta)) {
                     return OUT_OF_RANGE;
                 }
             }
             for (int i = 0; i < numbers; i++) {
-                long delta = request.get(LONG, Message.HEADER + (long) i * Long.BYTES);
+                long delta = request.get(LONG, CallMessage.HEADER + (long) i * Long.BYTES);
                 WEIGHT.setRelease(memory, (long) (from + i) * Long.BYTES, number(from + i) + delta);
             }
         }

@@ -3,7 +3,7 @@ package org.rdmapanama.samples.parameters;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Optional;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 
 /**
  * Where the weights are. A server tells it to its clients.
@@ -19,7 +19,7 @@ record Place(long address, int key, int count, Adding adding) {
     /** How many weights one message may add to. */
     static final int CHUNK = 500;
 
-    static final int MESSAGE_BYTES = Message.HEADER + CHUNK * Long.BYTES;
+    static final int MESSAGE_BYTES = CallMessage.HEADER + CHUNK * Long.BYTES;
 
     /** RDPS. */
     private static final int MAGIC = 0x5350_4452;

@@ -1,7 +1,7 @@
 package org.rdmapanama.samples.table;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.Service;
 
 /** What clients ask for, and how a server answers, over RDMA and TCP alike. */
@@ -29,32 +29,32 @@ final class Request {
 
     /** Returns the longest request and answer for a table. */
     static int messageBytes(Geometry geometry) {
-        return Message.HEADER + Math.max(Geometry.BYTES, geometry.maxEntry());
+        return CallMessage.HEADER + Math.max(Geometry.BYTES, geometry.maxEntry());
     }
 
     /** Writes a request; returns its length. */
     static int write(
             MemorySegment message, int kind, MemorySegment key, long from, int keyLength, MemorySegment value) {
         int valueLength = (int) value.byteSize();
-        Message.write(message, kind, keyLength, valueLength);
-        MemorySegment.copy(key, from, message, Message.HEADER, keyLength);
-        MemorySegment.copy(value, 0, message, Message.HEADER + keyLength, valueLength);
-        return Message.HEADER + keyLength + valueLength;
+        CallMessage.write(message, kind, keyLength, valueLength);
+        MemorySegment.copy(key, from, message, CallMessage.HEADER, keyLength);
+        MemorySegment.copy(value, 0, message, CallMessage.HEADER + keyLength, valueLength);
+        return CallMessage.HEADER + keyLength + valueLength;
     }
 
     /** Writes an answer; returns its length. */
     static int answer(MemorySegment message, int status, MemorySegment body) {
         int length = (int) body.byteSize();
-        Message.write(message, status, length, 0);
-        MemorySegment.copy(body, 0, message, Message.HEADER, length);
-        return Message.HEADER + length;
+        CallMessage.write(message, status, length, 0);
+        MemorySegment.copy(body, 0, message, CallMessage.HEADER, length);
+        return CallMessage.HEADER + length;
     }
 
     /** Returns the length of what follows the header, once a server has checked it against the length of the message. */
     static int checkedBody(MemorySegment request, int length) {
-        int key = Message.first(request);
-        int value = Message.second(request);
-        int body = length - Message.HEADER;
+        int key = CallMessage.first(request);
+        int value = CallMessage.second(request);
+        int body = length - CallMessage.HEADER;
         if (key < 0 || value < 0 || key > body || value != body - key) {
             throw new Service.BadRequestException(
                     "a request of " + length + " bytes says that it has a key of " + key + " and a value of " + value);

@@ -118,7 +118,7 @@ final class TableBenchCommand implements Callable<Integer> {
             }
             BenchKeys names = new BenchKeys(keys, (int) value.bytes());
             names.putAll(client);
-            Bench bench = new Bench(client, arena, server, tcp, TIMEOUT, names, readers, writers);
+            TableBench bench = new TableBench(client, arena, server, tcp, TIMEOUT, names, readers, writers);
             out.printf(
                     Locale.ROOT,
                     "%d keys, values of %d bytes, %d READ bytes a get, %d readers, %d writers, %d rounds of %d s%n%n",
@@ -132,7 +132,7 @@ final class TableBenchCommand implements Callable<Integer> {
             out.println(BenchResult.HEADING);
             out.flush();
             List<List<BenchResult>> results = new ArrayList<>();
-            List<Bench.Way> ways = bench.ways();
+            List<TableBench.Way> ways = bench.ways();
             ways.forEach(_ -> results.add(new ArrayList<>()));
             for (int round = 0; round < rounds; round++) {
                 for (int i = 0; i < ways.size(); i++) {

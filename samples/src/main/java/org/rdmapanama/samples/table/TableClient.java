@@ -12,7 +12,7 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 
 /**
  * Reads a table in the memory of a {@link TableServer} by RDMA READ, and asks the server to change it.
@@ -235,8 +235,8 @@ public final class TableClient implements AutoCloseable {
     long processorNanos() throws InterruptedException {
         try {
             connect();
-            Message.write(calls.request(), Request.PROCESSOR, 0, 0);
-            byte[] body = body(calls.call(Message.HEADER));
+            CallMessage.write(calls.request(), Request.PROCESSOR, 0, 0);
+            byte[] body = body(calls.call(CallMessage.HEADER));
             if (body.length != Long.BYTES) {
                 throw new CallException("the server answers with " + body.length + " bytes instead of 8");
             }
@@ -255,9 +255,9 @@ public final class TableClient implements AutoCloseable {
 
     private void takeAnswer(int answerLength) {
         found = calls.answer();
-        foundAt = Message.HEADER;
-        foundLength = Message.first(found);
-        if (foundLength != answerLength - Message.HEADER) {
+        foundAt = CallMessage.HEADER;
+        foundLength = CallMessage.first(found);
+        if (foundLength != answerLength - CallMessage.HEADER) {
             throw new CallException(
                     "the server says that " + foundLength + " bytes follow the header of an answer of " + answerLength);
         }
@@ -272,7 +272,7 @@ public final class TableClient implements AutoCloseable {
             }
             int length = Request.write(calls.request(), kind, MemorySegment.ofArray(key), 0, key.length, value);
             takeAnswer(calls.call(length));
-            status = Message.kind(found);
+            status = CallMessage.kind(found);
         } catch (InterruptedException e) {
             throw interrupted(e);
         } catch (CallException | FailedCompletionException | VerbsException e) {
@@ -363,8 +363,8 @@ public final class TableClient implements AutoCloseable {
 
     /** Asks where the table is now. */
     private void follow() throws InterruptedException {
-        Message.write(calls.request(), Request.GEOMETRY, 0, 0);
-        Geometry told = Geometry.of(body(calls.call(Message.HEADER)))
+        CallMessage.write(calls.request(), Request.GEOMETRY, 0, 0);
+        Geometry told = Geometry.of(body(calls.call(CallMessage.HEADER)))
                 .orElseThrow(() -> new CallException("the server does not say where the table is now"));
         if (told.generation() <= geometry.generation()
                 || told.slotBytes() != geometry.slotBytes()
@@ -381,7 +381,7 @@ public final class TableClient implements AutoCloseable {
             return false;
         }
         takeAnswer(calls.call(Request.write(calls.request(), Request.GET, key, from, length, NOTHING)));
-        int status = Message.kind(found);
+        int status = CallMessage.kind(found);
         if (status != Request.OK && status != Request.ABSENT) {
             throw new CallException("the server answers a get with status " + status);
         }

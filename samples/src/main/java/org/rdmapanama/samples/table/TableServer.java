@@ -15,8 +15,8 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.CallServer;
-import org.rdmapanama.samples.calls.Message;
 import org.rdmapanama.samples.calls.Service;
 
 /**
@@ -277,8 +277,8 @@ public final class TableServer implements AutoCloseable {
     /** Answers a request from anywhere, except for the geometry. */
     int answer(MemorySegment request, MemorySegment answer) {
         int body = Request.checkedBody(request, (int) request.byteSize());
-        MemorySegment key = request.asSlice(Message.HEADER, Message.first(request));
-        switch (Message.kind(request)) {
+        MemorySegment key = request.asSlice(CallMessage.HEADER, CallMessage.first(request));
+        switch (CallMessage.kind(request)) {
             case Request.GET -> {
                 lock.lock();
                 try {
@@ -291,7 +291,7 @@ public final class TableServer implements AutoCloseable {
                 }
             }
             case Request.PUT -> {
-                MemorySegment value = request.asSlice(Message.HEADER + key.byteSize());
+                MemorySegment value = request.asSlice(CallMessage.HEADER + key.byteSize());
                 return Request.answer(answer, put(key, value), NOTHING);
             }
             case Request.REMOVE -> {
@@ -307,7 +307,7 @@ public final class TableServer implements AutoCloseable {
             }
             default ->
                 throw new Service.BadRequestException(
-                        "there is no request " + Message.kind(request) + ", of " + body + " bytes");
+                        "there is no request " + CallMessage.kind(request) + ", of " + body + " bytes");
         }
     }
 
@@ -350,7 +350,7 @@ public final class TableServer implements AutoCloseable {
 
         @Override
         public int answer(MemorySegment request, MemorySegment answer) {
-            if (Message.kind(request) == Request.GEOMETRY) {
+            if (CallMessage.kind(request) == Request.GEOMETRY) {
                 return Request.answer(answer, Request.OK, MemorySegment.ofArray(tell()));
             }
             return TableServer.this.answer(request, answer);

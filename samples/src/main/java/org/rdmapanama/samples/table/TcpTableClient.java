@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import org.rdmapanama.samples.Sockets;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 
 /** Asks a {@link TcpTableServer}, for comparison. Threads: one at a time. */
 final class TcpTableClient implements AutoCloseable {
@@ -32,12 +32,12 @@ final class TcpTableClient implements AutoCloseable {
     /** Returns the length of the value; -1 if there is none. */
     int get(byte[] key) throws IOException {
         int length = call(Request.GET, key, NOTHING);
-        return Message.kind(MemorySegment.ofBuffer(answer.clear())) == Request.OK ? length : -1;
+        return CallMessage.kind(MemorySegment.ofBuffer(answer.clear())) == Request.OK ? length : -1;
     }
 
     void put(byte[] key, byte[] value) throws IOException {
         call(Request.PUT, key, MemorySegment.ofArray(value));
-        Status.check(Message.kind(MemorySegment.ofBuffer(answer.clear())), maxEntry);
+        Status.check(CallMessage.kind(MemorySegment.ofBuffer(answer.clear())), maxEntry);
     }
 
     private int call(int kind, byte[] key, MemorySegment value) throws IOException {
@@ -47,12 +47,12 @@ final class TcpTableClient implements AutoCloseable {
         while (request.hasRemaining()) {
             channel.write(request);
         }
-        fill(answer.clear().limit(Message.HEADER));
-        int body = Message.first(MemorySegment.ofBuffer(answer.clear()));
-        if (body < 0 || body > answer.capacity() - Message.HEADER) {
+        fill(answer.clear().limit(CallMessage.HEADER));
+        int body = CallMessage.first(MemorySegment.ofBuffer(answer.clear()));
+        if (body < 0 || body > answer.capacity() - CallMessage.HEADER) {
             throw new IOException("the server says that its answer has " + body + " bytes");
         }
-        fill(answer.limit(Message.HEADER + body).position(Message.HEADER));
+        fill(answer.limit(CallMessage.HEADER + body).position(CallMessage.HEADER));
         return body;
     }
 

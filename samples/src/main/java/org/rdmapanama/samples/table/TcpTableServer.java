@@ -15,7 +15,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.samples.ServerThreads;
 import org.rdmapanama.samples.Sockets;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.Service;
 
 /** Answers the same requests over TCP, for comparison. Each client has a thread. Threads: any may close it. */
@@ -64,7 +64,7 @@ final class TcpTableServer implements AutoCloseable {
                 MemorySegment message = read(channel, request);
                 MemorySegment answered = MemorySegment.ofBuffer(answer.clear());
                 int length = table.answer(message, answered);
-                Message.id(answered, Message.id(message));
+                CallMessage.id(answered, CallMessage.id(message));
                 answer.limit(length);
                 while (answer.hasRemaining()) {
                     channel.write(answer);
@@ -79,14 +79,14 @@ final class TcpTableServer implements AutoCloseable {
 
     /** Reads a whole request, whose header says how long it is. */
     private static MemorySegment read(SocketChannel channel, ByteBuffer into) throws IOException {
-        fill(channel, into.clear().limit(Message.HEADER));
+        fill(channel, into.clear().limit(CallMessage.HEADER));
         MemorySegment all = MemorySegment.ofBuffer(into.clear());
-        long body = (long) Message.first(all) + Message.second(all);
-        if (Message.first(all) < 0 || Message.second(all) < 0 || body > all.byteSize() - Message.HEADER) {
+        long body = (long) CallMessage.first(all) + CallMessage.second(all);
+        if (CallMessage.first(all) < 0 || CallMessage.second(all) < 0 || body > all.byteSize() - CallMessage.HEADER) {
             throw new Service.BadRequestException("a request says that it has " + body + " bytes");
         }
-        fill(channel, into.limit(Message.HEADER + (int) body).position(Message.HEADER));
-        return all.asSlice(0, Message.HEADER + body);
+        fill(channel, into.limit(CallMessage.HEADER + (int) body).position(CallMessage.HEADER));
+        return all.asSlice(0, CallMessage.HEADER + body);
     }
 
     private static void fill(SocketChannel channel, ByteBuffer buffer) throws IOException {

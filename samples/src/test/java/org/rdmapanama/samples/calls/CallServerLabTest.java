@@ -44,8 +44,8 @@ class CallServerLabTest {
 
                 @Override
                 public int answer(MemorySegment request, MemorySegment answer) {
-                    Message.write(answer, Message.kind(request) + 1, 0, 0);
-                    return Message.HEADER;
+                    CallMessage.write(answer, CallMessage.kind(request) + 1, 0, 0);
+                    return CallMessage.HEADER;
                 }
             };
         }
@@ -59,9 +59,9 @@ class CallServerLabTest {
             assertThrows(CallException.class, () -> CallClient.connect(client, server.address(), new byte[0], LIMIT));
             try (CallClient calls = CallClient.connect(client, server.address(), new byte[0], LIMIT)) {
                 calls.allocateMessages(64);
-                Message.write(calls.request(), 41, 0, 0);
-                calls.call(Message.HEADER);
-                assertEquals(42, Message.kind(calls.answer()));
+                CallMessage.write(calls.request(), 41, 0, 0);
+                calls.call(CallMessage.HEADER);
+                assertEquals(42, CallMessage.kind(calls.answer()));
             }
         }
     }

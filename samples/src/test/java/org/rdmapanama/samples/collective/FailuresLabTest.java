@@ -289,17 +289,17 @@ class FailuresLabTest {
     enum Hostile {
         SHORT(new int[] {0}, 10),
         EMPTY(new int[] {}, 0),
-        UNKNOWN_PURPOSE(new int[] {99}, Message.HEADER),
-        NEGATIVE_PURPOSE(new int[] {-1}, Message.HEADER),
-        WRONG_LENGTH(new int[] {0, 3, 0, 1000, 1, 0, 1}, Message.HEADER + 4),
-        CREDIT_FOR_NOTHING(new int[] {2, 0, 0, 0, 1, 0, 0, 0, 5}, Message.HEADER),
-        NEGATIVE_CREDIT(new int[] {2, 0, 0, 0, 1, 0, 0, 0, -5, -1}, Message.HEADER),
-        FUTURE_CALL(new int[] {1, 0, 0, 0, 1000}, Message.HEADER),
-        PAST_CALL(new int[] {1, 0, 0, 0, -1, -1}, Message.HEADER),
-        UNKNOWN_CALL(new int[] {1, -1, 0, 0, 1}, Message.HEADER),
-        WRONG_NUMBER(new int[] {0, 3, 0, 4, 1, 0, 1, 0, 0, 0, 7}, Message.HEADER + 4),
-        TOO_FEW_ELEMENTS(new int[] {0, 3, 0, 0, 1, 0, 1}, Message.HEADER),
-        ABORT_BLAMING_NOBODY(new int[] {6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 77, 0, 77}, Message.HEADER);
+        UNKNOWN_PURPOSE(new int[] {99}, RankMessage.HEADER),
+        NEGATIVE_PURPOSE(new int[] {-1}, RankMessage.HEADER),
+        WRONG_LENGTH(new int[] {0, 3, 0, 1000, 1, 0, 1}, RankMessage.HEADER + 4),
+        CREDIT_FOR_NOTHING(new int[] {2, 0, 0, 0, 1, 0, 0, 0, 5}, RankMessage.HEADER),
+        NEGATIVE_CREDIT(new int[] {2, 0, 0, 0, 1, 0, 0, 0, -5, -1}, RankMessage.HEADER),
+        FUTURE_CALL(new int[] {1, 0, 0, 0, 1000}, RankMessage.HEADER),
+        PAST_CALL(new int[] {1, 0, 0, 0, -1, -1}, RankMessage.HEADER),
+        UNKNOWN_CALL(new int[] {1, -1, 0, 0, 1}, RankMessage.HEADER),
+        WRONG_NUMBER(new int[] {0, 3, 0, 4, 1, 0, 1, 0, 0, 0, 7}, RankMessage.HEADER + 4),
+        TOO_FEW_ELEMENTS(new int[] {0, 3, 0, 0, 1, 0, 1}, RankMessage.HEADER),
+        ABORT_BLAMING_NOBODY(new int[] {6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 77, 0, 77}, RankMessage.HEADER);
 
         private final int[] words;
         private final int bytes;
@@ -320,7 +320,7 @@ class FailuresLabTest {
                 Group group = joined.get(30, TimeUnit.SECONDS)) {
             MemoryRegion memory = (MemoryRegion) connection.attachment();
             for (int i = 0; i < hostile.words.length; i++) {
-                memory.memory().setAtIndex(Message.INT, i, hostile.words[i]);
+                memory.memory().setAtIndex(RankMessage.INT, i, hostile.words[i]);
             }
             connection
                     .queuePair()

@@ -21,7 +21,7 @@ import org.rdmapanama.testing.Lab;
 final class Cluster implements AutoCloseable {
     static final Duration LIMIT = Duration.ofSeconds(20);
 
-    private final Transport transport;
+    private final LogTransport transport;
     private final Path folder;
     private final long capacity;
     private final List<InetSocketAddress> addresses;
@@ -30,10 +30,10 @@ final class Cluster implements AutoCloseable {
     final Durability durability;
 
     Cluster(Path folder, int nodes, long capacity, Durability durability) {
-        this(Transport.RDMA, folder, nodes, capacity, durability);
+        this(LogTransport.RDMA, folder, nodes, capacity, durability);
     }
 
-    Cluster(Transport transport, Path folder, int nodes, long capacity, Durability durability) {
+    Cluster(LogTransport transport, Path folder, int nodes, long capacity, Durability durability) {
         this.transport = transport;
         this.folder = folder;
         this.capacity = capacity;

@@ -37,7 +37,7 @@ class HostileTcpLabTest {
     private Path folder;
 
     private Cluster cluster(int nodes) {
-        return new Cluster(Transport.TCP, folder, nodes, CAPACITY, Durability.MEMORY);
+        return new Cluster(LogTransport.TCP, folder, nodes, CAPACITY, Durability.MEMORY);
     }
 
     private static byte[] text(String text) {

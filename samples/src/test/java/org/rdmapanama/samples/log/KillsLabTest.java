@@ -98,7 +98,7 @@ class KillsLabTest {
         "TCP, 3, 0.15, 5, MEMORY",
         "TCP, 5, 0.1, 6, DISK"
     })
-    void shouldLoseNothing(Transport transport, int nodes, double share, long seed, Durability durability)
+    void shouldLoseNothing(LogTransport transport, int nodes, double share, long seed, Durability durability)
             throws Exception {
         int kills = (int) Math.ceil(share * KILLS);
         Random random = new Random(seed);

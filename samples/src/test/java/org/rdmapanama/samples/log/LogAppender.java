@@ -18,7 +18,7 @@ final class LogAppender {
                 .toList();
         Duration limit = Duration.ofSeconds(30);
         try (Primary primary = Primary.takeOver(
-                Transport.RDMA,
+                LogTransport.RDMA,
                 Path.of(arguments[1]),
                 Long.parseLong(arguments[2]),
                 others,

@@ -42,7 +42,7 @@ class ReplicationLabTest {
 
     @ParameterizedTest
     @CsvSource({"RDMA, MEMORY", "RDMA, DISK", "TCP, MEMORY", "TCP, DISK"})
-    void shouldCommitAndApply(Transport transport, Durability durability) throws Exception {
+    void shouldCommitAndApply(LogTransport transport, Durability durability) throws Exception {
         List<String> applied = Collections.synchronizedList(new ArrayList<>());
         try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, durability)) {
             cluster.startReplica(1, record -> applied.add(record.index() + " " + record.text()));
@@ -62,8 +62,8 @@ class ReplicationLabTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Transport.class)
-    void shouldLetReplicasComeLateAndComeBack(Transport transport) throws Exception {
+    @EnumSource(LogTransport.class)
+    void shouldLetReplicasComeLateAndComeBack(LogTransport transport) throws Exception {
         try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             Primary primary = cluster.takeOver(0);
@@ -88,8 +88,8 @@ class ReplicationLabTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Transport.class)
-    void shouldSayThatThereIsNoMajorityAndCommitOnceThereIs(Transport transport) throws Exception {
+    @EnumSource(LogTransport.class)
+    void shouldSayThatThereIsNoMajorityAndCommitOnceThereIs(LogTransport transport) throws Exception {
         try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             LogException alone = assertThrows(LogException.class, () -> cluster.takeOver(0, SHORT));
             assertTrue(alone.getMessage().startsWith("1 of 3 nodes follow"), alone.getMessage());
@@ -106,8 +106,8 @@ class ReplicationLabTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Transport.class)
-    void shouldFenceTheFormerPrimary(Transport transport) throws Exception {
+    @EnumSource(LogTransport.class)
+    void shouldFenceTheFormerPrimary(LogTransport transport) throws Exception {
         try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             cluster.startReplica(2);
@@ -131,8 +131,8 @@ class ReplicationLabTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Transport.class)
-    void shouldNotFollowAPrimaryOfAnotherLog(Transport transport) throws Exception {
+    @EnumSource(LogTransport.class)
+    void shouldNotFollowAPrimaryOfAnotherLog(LogTransport transport) throws Exception {
         try (Cluster cluster = new Cluster(transport, folder, 3, CAPACITY, Durability.MEMORY)) {
             cluster.startReplica(1);
             try (Primary primary = cluster.takeOver(0)) {
@@ -167,7 +167,7 @@ class ReplicationLabTest {
     @Test
     void shouldTakeOverWithAFullFile() throws Exception {
         long small = LogFile.MIN_CAPACITY;
-        try (Cluster cluster = new Cluster(Transport.TCP, folder, 2, small, Durability.MEMORY)) {
+        try (Cluster cluster = new Cluster(LogTransport.TCP, folder, 2, small, Durability.MEMORY)) {
             cluster.startReplica(1);
             long kept;
             try (Primary primary = cluster.takeOver(0)) {

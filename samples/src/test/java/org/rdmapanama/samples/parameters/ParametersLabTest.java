@@ -24,7 +24,7 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Lab;
 
@@ -158,17 +158,17 @@ class ParametersLabTest {
         };
         for (int[] each : requests) {
             try (CallClient raw = raw(server)) {
-                Message.write(raw.request(), each[0], each[1], each[2]);
+                CallMessage.write(raw.request(), each[0], each[1], each[2]);
                 assertThrows(RuntimeException.class, () -> raw.call(each[3]), () -> Arrays.toString(each));
             }
             closed.removeLast();
         }
         CallClient raw = raw(server);
-        Message.write(raw.request(), ParameterServer.ADD, 0, 2);
+        CallMessage.write(raw.request(), ParameterServer.ADD, 0, 2);
         raw.request().set(ParameterServer.LONG, 16, 1L);
         raw.request().set(ParameterServer.LONG, 24, Long.MIN_VALUE);
         raw.call(32);
-        assertEquals(ParameterServer.OUT_OF_RANGE, Message.kind(raw.answer()));
+        assertEquals(ParameterServer.OUT_OF_RANGE, CallMessage.kind(raw.answer()));
         assertArrayEquals(new double[10], server.weights());
         // Its weights are for reading only.
         Place place = Place.of(raw.greeting()).orElseThrow();

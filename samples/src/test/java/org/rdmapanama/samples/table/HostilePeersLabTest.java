@@ -32,8 +32,8 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.samples.calls.CallClient;
 import org.rdmapanama.samples.calls.CallException;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.CallServer;
-import org.rdmapanama.samples.calls.Message;
 import org.rdmapanama.samples.calls.Service;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -118,7 +118,7 @@ class HostilePeersLabTest {
         };
         for (int[] each : requests) {
             try (CallClient raw = raw(server)) {
-                Message.write(raw.request(), each[0], each[1], each[2]);
+                CallMessage.write(raw.request(), each[0], each[1], each[2]);
                 assertThrows(RuntimeException.class, () -> raw.call(each[3]), () -> java.util.Arrays.toString(each));
             }
             closed.removeLast();
@@ -139,9 +139,9 @@ class HostilePeersLabTest {
     }
 
     private static int status(CallClient raw, int kind, int key, int value) throws InterruptedException {
-        Message.write(raw.request(), kind, key, value);
-        raw.call(Message.HEADER + key + value);
-        return Message.kind(raw.answer());
+        CallMessage.write(raw.request(), kind, key, value);
+        raw.call(CallMessage.HEADER + key + value);
+        return CallMessage.kind(raw.answer());
     }
 
     @Test
@@ -315,8 +315,8 @@ class HostilePeersLabTest {
                                 {0, -1}, {0, 5}, {0, Integer.MAX_VALUE}, {0, Integer.MIN_VALUE}, {7, 4}, {-1, 4}
                             };
                             int[] now = answers[turn.getAndIncrement() % answers.length];
-                            Message.write(answer, now[0], now[1], 0);
-                            return Message.HEADER + 4;
+                            CallMessage.write(answer, now[0], now[1], 0);
+                            return CallMessage.HEADER + 4;
                         })
                 .start();
         TableClient client = closing(TableClient.connect(arena, liar.address(), LIMIT));
@@ -407,7 +407,7 @@ class HostilePeersLabTest {
                         },
                         (request, answer) -> {
                             asked.incrementAndGet();
-                            if (Message.kind(request) == Request.GET) {
+                            if (CallMessage.kind(request) == Request.GET) {
                                 return Request.answer(answer, Request.ABSENT, MemorySegment.ofArray(new byte[0]));
                             }
                             LockSupport.parkNanos(slow.toNanos());

@@ -38,7 +38,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.samples.calls.CallClient;
-import org.rdmapanama.samples.calls.Message;
+import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
@@ -553,8 +553,8 @@ class TableLabTest {
             // Longer than until the server asks its device.
             Thread.sleep(12_000);
             assertEquals(1, server.clients());
-            Message.write(raw.request(), Request.GEOMETRY, 0, 0);
-            assertEquals(Message.HEADER + Geometry.BYTES, raw.call(Message.HEADER));
+            CallMessage.write(raw.request(), Request.GEOMETRY, 0, 0);
+            assertEquals(CallMessage.HEADER + Geometry.BYTES, raw.call(CallMessage.HEADER));
         }
     }
 }

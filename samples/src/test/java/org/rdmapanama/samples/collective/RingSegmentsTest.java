@@ -7,12 +7,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class SegmentsTest {
+class RingSegmentsTest {
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 1000, 8191, 8192, 8193, 100_003})
     void shouldCoverEachElementOnce(long count) {
         for (int parts = 1; parts <= 9; parts++) {
-            Segments segments = new Segments(count, parts, 64);
+            RingSegments segments = new RingSegments(count, parts, 64);
             long next = 0;
             for (int segment = 0; segment < parts; segment++) {
                 assertEquals(next, segments.start(segment));
@@ -34,7 +34,7 @@ class SegmentsTest {
 
     @Test
     void shouldDivideMoreElementsThanAnIntCounts() {
-        Segments segments = new Segments(Long.MAX_VALUE / 8, 64, 4096);
+        RingSegments segments = new RingSegments(Long.MAX_VALUE / 8, 64, 4096);
         assertEquals(Long.MAX_VALUE / 8, segments.start(64));
         assertTrue(segments.messageStart(63, segments.messages(63) - 1) > 0);
     }

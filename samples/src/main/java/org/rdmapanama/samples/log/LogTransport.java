@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 import org.rdmapanama.VerbsArena;
 
 /** What carries records from a primary to its replicas: all nodes of a log need the same. */
-enum Transport {
+enum LogTransport {
     RDMA {
         @Override
         Connector connector(VerbsArena arena, LogFile file) {
@@ -35,7 +35,7 @@ enum Transport {
     /** For a replica. */
     abstract Listener listen(VerbsArena arena, LogFile file, InetSocketAddress address) throws IOException;
 
-    static Transport of(boolean tcp) {
+    static LogTransport of(boolean tcp) {
         return tcp ? TCP : RDMA;
     }
 }

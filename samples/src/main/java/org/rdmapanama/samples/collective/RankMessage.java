@@ -4,7 +4,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /** The layout of a message: a header, and the elements behind it. */
-final class Message {
+final class RankMessage {
     static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT.withOrder(ByteOrder.LITTLE_ENDIAN);
     static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN);
 
@@ -50,5 +50,5 @@ final class Message {
         }
     }
 
-    private Message() {}
+    private RankMessage() {}
 }

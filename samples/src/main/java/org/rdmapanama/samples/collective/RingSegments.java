@@ -1,7 +1,7 @@
 package org.rdmapanama.samples.collective;
 
 /** How a vector is divided among ranks: segments whose lengths differ by one element at most, and messages within them. */
-final class Segments {
+final class RingSegments {
     private final long count;
     private final int parts;
     private final int perMessage;
@@ -13,7 +13,7 @@ final class Segments {
      * @param parts how many segments
      * @param perMessage how many elements a message carries at most
      */
-    Segments(long count, int parts, int perMessage) {
+    RingSegments(long count, int parts, int perMessage) {
         this.count = count;
         this.parts = parts;
         this.perMessage = perMessage;

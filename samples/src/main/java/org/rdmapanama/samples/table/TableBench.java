@@ -18,7 +18,7 @@ import org.rdmapanama.samples.ServerThreads;
 import org.rdmapanama.samples.perf.LatencyRecord;
 
 /** Readers and writers of one table. All connections are made anew for each measurement, and used for a while before it. */
-final class Bench {
+final class TableBench {
     private static final long WARM_UP_NANOS = 500_000_000;
 
     private final TableClient control;
@@ -31,7 +31,7 @@ final class Bench {
     private final int writers;
 
     /** The address of TCP may be null. */
-    Bench(
+    TableBench(
             TableClient control,
             VerbsArena arena,
             InetSocketAddress server,

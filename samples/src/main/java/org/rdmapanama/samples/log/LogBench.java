@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 import org.rdmapanama.samples.perf.LatencyRecord;
 
 /** Measures how long commits take with all nodes in this process, one after the other. */
-final class Bench {
+final class LogBench {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int NODE_SPACE = 4096;
 
@@ -35,7 +35,7 @@ final class Bench {
      * @param warmUp the commits before them
      * @param record the bytes of a record
      */
-    Bench(InetAddress address, Path folder, int nodes, int count, int warmUp, int record) {
+    LogBench(InetAddress address, Path folder, int nodes, int count, int warmUp, int record) {
         this.address = address;
         this.folder = folder;
         this.nodes = nodes;
@@ -74,7 +74,7 @@ final class Bench {
         }
     }
 
-    Result run(Transport transport, Durability durability) throws IOException, InterruptedException {
+    Result run(LogTransport transport, Durability durability) throws IOException, InterruptedException {
         Path files = Files.createTempDirectory(folder, "log-bench");
         List<Replica> replicas = new ArrayList<>();
         try {

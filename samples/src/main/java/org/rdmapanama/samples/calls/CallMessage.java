@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
  * The header of requests and answers, 16 bytes, little endian: what is asked for or how it went, a number that the answer
  * repeats, and two numbers whose meaning depends on the first.
  */
-public final class Message {
+public final class CallMessage {
     /** The bytes before the body. */
     public static final int HEADER = 16;
 
@@ -18,7 +18,7 @@ public final class Message {
     private static final int FIRST = 8;
     private static final int SECOND = 12;
 
-    private Message() {}
+    private CallMessage() {}
 
     /**
      * Writes what a message says of itself; its id is the caller's.
