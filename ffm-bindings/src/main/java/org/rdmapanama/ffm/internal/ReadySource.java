@@ -383,8 +383,15 @@ public final class ReadySource {
         if (fd < 0) {
             return;
         }
+        boolean interrupted = false;
         while (isInUse()) {
+            // An interrupted thread does not park; a virtual one would keep the carrier from the thread that it waits
+            // for.
+            interrupted |= Thread.interrupted();
             LockSupport.parkNanos(NAP_NANOS);
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
         DescriptorPoller.forget(this);
     }

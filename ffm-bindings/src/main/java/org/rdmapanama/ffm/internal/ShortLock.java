@@ -33,12 +33,18 @@ public final class ShortLock {
     /** Waits until no other thread holds it, and takes it. */
     public void lock() {
         int spins = 0;
+        boolean interrupted = false;
         while (!HELD.compareAndSet(this, 0, 1)) {
             if (++spins % SPINS == 0) {
+                // An interrupted thread does not park.
+                interrupted |= Thread.interrupted();
                 LockSupport.parkNanos(NAP_NANOS);
             } else {
                 Thread.onSpinWait();
             }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
