@@ -52,6 +52,9 @@ final class Group implements AutoCloseable {
     private Vector floats;
     private CollectiveException failure;
 
+    /** Ends the group with a failure that a peer found in a later call than the present one; null if there is none. */
+    private Runnable afterCall;
+
     private Group(int rank, List<InetSocketAddress> addresses, GroupOptions options) throws InterruptedException {
         this.rank = rank;
         size = addresses.size();
@@ -364,6 +367,9 @@ final class Group implements AutoCloseable {
         enter();
         boolean begun = false;
         try {
+            if (afterCall != null && failure == null) {
+                afterCall.run();
+            }
             checkFailure();
             call.next(operation, type, reduction, root, count);
             inCall = true;
@@ -505,11 +511,18 @@ final class Group implements AutoCloseable {
         }
     }
 
-    /** A peer has found the reason why the group ends. */
-    void aborted(Peer from, long blamed, Reason reason) {
-        if (failure == null) {
-            int who = blamed >= 0 && blamed < size ? (int) blamed : from.rank();
-            fail(who, reason, ", says rank " + from.rank());
+    /** A peer has found the reason why the group ends, in a call. */
+    void aborted(Peer from, long sequence, long blamed, Reason reason) {
+        if (failure != null) {
+            return;
+        }
+        int who = blamed >= 0 && blamed < size ? (int) blamed : from.rank();
+        String detail = ", says rank " + from.rank();
+        if (inCall && sequence > call.sequence) {
+            // The peer has finished the call of this rank, which may end well.
+            afterCall = () -> fail(who, reason, detail);
+        } else {
+            fail(who, reason, detail);
         }
     }
 

@@ -184,6 +184,7 @@ final class Peer {
             case ABORT ->
                 group.aborted(
                         this,
+                        sequence,
                         memory.get(RankMessage.LONG, at + RankMessage.NUMBER),
                         Reason.of(memory.get(RankMessage.INT, at + RankMessage.REASON)));
         }
