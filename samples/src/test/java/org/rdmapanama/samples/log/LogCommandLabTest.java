@@ -76,7 +76,8 @@ class LogCommandLabTest {
         assertEquals(0, primary.join(), primary::toString);
         assertTrue(primary.out().startsWith("primary of term 1, with 1 committed records"), primary::toString);
         assertTrue(RESULT.matcher(primary.out()).matches(), primary::toString);
-        first.await("\n990 ");
+        // A primary that ends may leave one of two replicas behind.
+        first.await("\n2 ");
         for (Run each : new Run[] {first, second}) {
             each.interrupt();
             assertEquals(130, each.join(), each::toString);
@@ -85,6 +86,7 @@ class LogCommandLabTest {
         Run verify = Run.start("log", "verify", path(0), path(1), path(2), "--records");
         assertEquals(0, verify.join(), verify::toString);
         assertTrue(verify.out().contains("1001 records, the last of term 1, 1001 committed"), verify::toString);
+        assertTrue(verify.out().split("1001 records", -1).length - 1 >= 2, () -> "no majority has all: " + verify);
         assertTrue(verify.out().contains("1 of term 1: \n"), verify::toString);
         assertTrue(verify.out().contains("the files agree on what is committed"), verify::toString);
 
