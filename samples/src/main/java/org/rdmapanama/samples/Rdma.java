@@ -103,18 +103,11 @@ public final class Rdma implements Runnable {
                 commands.stream().filter(each -> name(each).equals(first)).toList();
         for (Class<?> each : named.isEmpty() ? commands : named) {
             commandLine.addSubcommand(each);
+            CommandLine added = commandLine.getSubcommands().get(name(each));
             if (each == PerfCommand.class) {
-                PerfCommand.addTests(commandLine.getSubcommands().get(name(each)), second);
-            } else if (each == NvmeCommand.class) {
-                NvmeCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
-            } else if (each == LogCommand.class) {
-                LogCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
-            } else if (each == CollectiveCommand.class) {
-                CollectiveCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
-            } else if (each == TableCommand.class) {
-                TableCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
-            } else if (each == ParametersCommand.class) {
-                ParametersCommand.addCommands(commandLine.getSubcommands().get(name(each)), second);
+                PerfCommand.addTests(added, second);
+            } else if (added.getCommand() instanceof CommandGroup group) {
+                group.addCommands(added, second);
             }
         }
         // These settings apply to the commands that are there by now.

@@ -1,5 +1,6 @@
 package org.rdmapanama.samples;
 
+import java.net.InetSocketAddress;
 import java.util.Collection;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -35,6 +36,28 @@ public final class WrongUsage {
             throw new ParameterException(
                     command, option + " must be between " + min + " and " + max + ", not " + value);
         }
+    }
+
+    /**
+     * Reads the address of a host.
+     *
+     * @param command the command
+     * @param text {@code HOST}, {@code HOST:PORT} or {@code [ADDRESS]:PORT}
+     * @param defaultPort the port if there is none in the text
+     * @return the address
+     * @throws ParameterException if the port is not one
+     * @throws Failure if there is no such host
+     */
+    public static InetSocketAddress address(CommandLine command, String text, String defaultPort) {
+        int colon = Sockets.portColon(text);
+        String host = colon > 0 ? text.substring(0, colon) : text;
+        String port = colon > 0 ? text.substring(colon + 1) : defaultPort;
+        if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
+            throw new ParameterException(
+                    command,
+                    "the port of '" + text + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
+        }
+        return Sockets.resolve(host, Integer.parseInt(port));
     }
 
     /**

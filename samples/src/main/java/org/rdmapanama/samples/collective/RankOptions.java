@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
-import org.rdmapanama.samples.Sockets;
 import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -128,14 +127,7 @@ final class RankOptions {
     List<InetSocketAddress> addresses() {
         List<InetSocketAddress> all = new ArrayList<>();
         for (String each : hosts) {
-            int colon = Sockets.portColon(each);
-            String host = colon > 0 ? each.substring(0, colon) : each;
-            String port = colon > 0 ? each.substring(colon + 1) : PORT;
-            if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
-                throw wrong(
-                        "the port of '" + each + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
-            }
-            InetSocketAddress address = Sockets.resolve(host, Integer.parseInt(port));
+            InetSocketAddress address = WrongUsage.address(spec.commandLine(), each, PORT);
             if (all.contains(address)) {
                 throw wrong("'" + each + "' is there twice: each rank needs an address or a port of its own");
             }

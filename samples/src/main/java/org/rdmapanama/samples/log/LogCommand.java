@@ -1,15 +1,7 @@
 package org.rdmapanama.samples.log;
 
-import java.util.List;
-import java.util.concurrent.Callable;
-import org.rdmapanama.samples.CommonOptions;
-import org.rdmapanama.samples.WrongUsage;
-import picocli.CommandLine;
+import org.rdmapanama.samples.CommandGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Keeps a log on several machines. */
 @Command(
@@ -25,34 +17,9 @@ import picocli.CommandLine.Spec;
             "  rdma log verify node0 node1 node2             with the files at one place",
             "  rdma log bench                                RDMA and TCP beside each other, on this machine",
         })
-public final class LogCommand implements Callable<Integer> {
-    @Mixin
-    CommonOptions common;
-
-    @Spec
-    private CommandSpec spec;
-
-    private static final List<Class<?>> COMMANDS =
-            List.of(LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class, LogBenchCommand.class);
-
+public final class LogCommand extends CommandGroup {
     /** For picocli. */
-    public LogCommand() {}
-
-    /**
-     * Adds the subcommands.
-     *
-     * @param log this command
-     * @param name that of a subcommand, which is then the only one; with any other text, all are added
-     */
-    public static void addCommands(CommandLine log, String name) {
-        List<Class<?>> named = COMMANDS.stream()
-                .filter(each -> each.getAnnotation(Command.class).name().equals(name))
-                .toList();
-        (named.isEmpty() ? COMMANDS : named).forEach(log::addSubcommand);
-    }
-
-    @Override
-    public Integer call() {
-        throw new ParameterException(spec.commandLine(), "which command? " + WrongUsage.choices(spec.commandLine()));
+    public LogCommand() {
+        super(LogReplicaCommand.class, LogPrimaryCommand.class, LogVerifyCommand.class, LogBenchCommand.class);
     }
 }

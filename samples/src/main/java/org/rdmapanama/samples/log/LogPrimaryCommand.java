@@ -8,7 +8,6 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -19,7 +18,6 @@ import java.util.concurrent.Callable;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
-import org.rdmapanama.samples.Sockets;
 import org.rdmapanama.samples.WrongUsage;
 import org.rdmapanama.samples.perf.LatencyRecord;
 import picocli.CommandLine.Command;
@@ -106,19 +104,9 @@ final class LogPrimaryCommand implements Callable<Integer> {
     }
 
     private List<InetSocketAddress> addresses() {
-        List<InetSocketAddress> all = new ArrayList<>();
-        for (String each : hosts) {
-            int colon = Sockets.portColon(each);
-            boolean hasPort = colon > 0;
-            String host = hasPort ? each.substring(0, colon) : each;
-            String port = hasPort ? each.substring(colon + 1) : LogReplicaCommand.PORT;
-            if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
-                throw wrong(
-                        "the port of '" + each + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
-            }
-            all.add(Sockets.resolve(host, Integer.parseInt(port)));
-        }
-        return all;
+        return hosts.stream()
+                .map(each -> WrongUsage.address(spec.commandLine(), each, LogReplicaCommand.PORT))
+                .toList();
     }
 
     @Override

@@ -1,15 +1,12 @@
 package org.rdmapanama.samples.parameters;
 
 import java.io.PrintWriter;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
-import org.rdmapanama.samples.Sockets;
 import org.rdmapanama.samples.WrongUsage;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -63,24 +60,14 @@ final class ParametersTrainCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private InetSocketAddress address() {
-        int colon = Sockets.portColon(host);
-        String port = colon > 0 ? host.substring(colon + 1) : ParametersCommand.PORT;
-        if (!port.matches("\\d{1,5}") || !Sockets.isPort(Integer.parseInt(port))) {
-            throw new CommandLine.ParameterException(
-                    spec.commandLine(),
-                    "the port of '" + host + "' must be between 1 and 65535: write HOST:PORT or [ADDRESS]:PORT");
-        }
-        return Sockets.resolve(colon > 0 ? host.substring(0, colon) : host, Integer.parseInt(port));
-    }
-
     @Override
     public Integer call() throws InterruptedException {
         WrongUsage.range(spec.commandLine(), "--workers", workers, 1, MAX_WORKERS);
         WrongUsage.range(spec.commandLine(), "--steps", steps, 1, MAX_STEPS);
         PrintWriter out = spec.commandLine().getOut();
         try {
-            Training training = new Training(address(), TIMEOUT, seed);
+            Training training =
+                    new Training(WrongUsage.address(spec.commandLine(), host, ParametersCommand.PORT), TIMEOUT, seed);
             long start = System.nanoTime();
             Training.Result result = training.run(workers, steps);
             double seconds = (System.nanoTime() - start) / 1e9;

@@ -42,7 +42,9 @@ abstract class TableAccess {
         WrongUsage.range(spec.commandLine(), "--timeout", timeout, 1, MAX_SECONDS);
         try (VerbsArena arena = VerbsArena.ofShared();
                 TableClient table = TableClient.connect(
-                        arena, ServerAddress.of(host, TableCommand.PORT, spec), Duration.ofSeconds(timeout))) {
+                        arena,
+                        WrongUsage.address(spec.commandLine(), host, TableCommand.PORT),
+                        Duration.ofSeconds(timeout))) {
             return use.with(table);
         } catch (TableException e) {
             throw new Failure(e.getMessage(), e);

@@ -100,7 +100,7 @@ final class TableBenchCommand implements Callable<Integer> {
         WrongUsage.range(spec.commandLine(), "--keys", keys, 1, MAX_KEYS);
         WrongUsage.range(spec.commandLine(), "--seconds", seconds, 1, MAX_SECONDS);
         WrongUsage.range(spec.commandLine(), "--rounds", rounds, 1, MAX_ROUNDS);
-        InetSocketAddress server = ServerAddress.of(host, TableCommand.PORT, spec);
+        InetSocketAddress server = WrongUsage.address(spec.commandLine(), host, TableCommand.PORT);
         InetSocketAddress tcp = null;
         if (tcpPort != null) {
             WrongUsage.range(spec.commandLine(), "--tcp", tcpPort, 1, 65535);
