@@ -159,13 +159,16 @@ public final class CallServer implements AutoCloseable {
 
     private void serveAndClose(RdmaConnection connection) {
         try (connection) {
-            link(connection).serve();
+            try {
+                link(connection).serve();
+            } finally {
+                // Before the connection is closed, because the client may be connecting again by then.
+                leave(connection);
+            }
         } catch (InterruptedException e) {
             // The server closes.
         } catch (RuntimeException | OutOfMemoryError e) {
             LOG.debug("{} ends: {}", connection, e.getMessage());
-        } finally {
-            leave(connection);
         }
     }
 
