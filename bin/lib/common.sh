@@ -167,7 +167,7 @@ jvm_options() {
 test_options() {
     [ -z "${RDMA_TEST_QUICK:-}" ] ||
         echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
-            -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dcm.in.a.row=1000 -Dhosts.rounds=1
+            -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -Dcm.in.a.row=1000 -Dhosts.rounds=1
 }
 
 # Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.

@@ -27,7 +27,7 @@ import org.rdmapanama.testing.Bound;
 /** Calls of a bound thread, which it counts by plain stores, are known to a thread that closes the object. */
 @Timeout(120)
 class BoundCallsTest {
-    private static final int OBJECTS = 20_000;
+    private static final int OBJECTS = Integer.getInteger("bound.objects", 20_000);
 
     /** Where the JVM stops the other thread for each, which takes long on a busy machine. */
     private static final int OBJECTS_WITHOUT_BARRIER = 2_000;

@@ -48,9 +48,11 @@ class TransferLabTest {
     /** A timeout in seconds that a test waits for. */
     private static final String SHORT = "10";
 
-    /** Options of a JVM that interprets the code for checksums. */
-    private static final String SLOW_CHECKSUMS = "-XX:+UnlockDiagnosticVMOptions -XX:-UseCRC32CIntrinsics"
-            + " -XX:CompileCommand=quiet -XX:CompileCommand=exclude,java.util.zip.CRC32C::*";
+    /** How much longer each MiB of a checksum takes for a side that is busy. */
+    private static final int BUSY_MILLIS = 100;
+
+    /** So many MiB for each second of the timeout: a checksum takes two timeouts. */
+    private static final long BUSY_SIZE = 20;
 
     /** Of a transfer that lasts long enough to be ended early: small messages, one after the other. */
     private static final List<String> LONG = List.of("-s", "32MiB", "--chunk", "128", "--depth", "1");
@@ -61,8 +63,8 @@ class TransferLabTest {
     /** Another process, for the tests in which it is not Ctrl-C that ends it. */
     private static ResidentJvm other;
 
-    /** Another process, in which checksums are slow; null until a test needs it. */
-    private static ResidentJvm slow;
+    /** Another process, which is busy with checksums; null until a test needs it. */
+    private static ResidentJvm busy;
 
     /** How the two sides meet: the options of the server and of the client. */
     private enum Way {
@@ -139,9 +141,9 @@ class TransferLabTest {
     static void end() {
         System.clearProperty(Patience.SILENT_MILLIS);
         other.close();
-        if (slow != null) {
-            slow.close();
-            slow = null;
+        if (busy != null) {
+            busy.close();
+            busy = null;
         }
     }
 
@@ -577,25 +579,23 @@ class TransferLabTest {
     }
 
     /**
-     * A side that is busy for longer than the timeout of the other sends signs of life. Both sides are slow at checksums, of
-     * which they compute three in turn. All else takes less than two timeouts, so that in five of them each checksum takes
-     * longer than one. Where the machine is fast, there is more data; where it is slow, the timeout is longer.
+     * A side that is busy for longer than the timeout of the other sends signs of life. Both sides are busy with checksums, of
+     * which they compute three in turn. Where the machine is slow, the timeout is longer.
      */
     @ParameterizedTest
     @ValueSource(strings = {"CM", "IWARP", "TCP"})
     void shouldWaitForAPeerThatIsBusy(Way way) throws Exception {
-        if (slow == null) {
-            slow = new ResidentJvm("env", "JDK_JAVA_OPTIONS=" + SLOW_CHECKSUMS);
+        if (busy == null) {
+            busy = new ResidentJvm("env", "JDK_JAVA_OPTIONS=-D" + CommandWorker.BUSY + "=" + BUSY_MILLIS);
         }
         // What runs for the first time takes long.
         moveSlowly(way, 1, COLD);
-        long size = 64;
-        long seconds = 2;
-        long timeouts = 0;
-        while (timeouts < 5) {
+        long seconds = 1;
+        while (true) {
             try {
-                timeouts = moveSlowly(way, size, Long.toString(seconds)) / (seconds * NANOS_PER_SECOND);
-                size *= 2;
+                long nanos = moveSlowly(way, BUSY_SIZE * seconds, Long.toString(seconds));
+                assertTrue(nanos >= 6 * seconds * NANOS_PER_SECOND, () -> "it took only " + nanos + " ns");
+                return;
             } catch (AssertionError e) {
                 // Without signs of life no timeout is long enough, because the size grows with it.
                 if (seconds == 16 || !e.getMessage().contains("longer --timeout")) {
@@ -609,10 +609,10 @@ class TransferLabTest {
     /** Moves so many MiB between two sides in one JVM, and returns the nanoseconds that it took. */
     private static long moveSlowly(Way way, long size, String timeout) throws Exception {
         String port = Lab.portText();
-        try (ResidentJvm.Command server = slow.start(way.serving(port, "--timeout", timeout))) {
+        try (ResidentJvm.Command server = busy.start(way.serving(port, "--timeout", timeout))) {
             server.await("waiting for a client");
             long start = System.nanoTime();
-            try (ResidentJvm.Command client = slow.start(way.moving(port, "-s", size + "MiB", "--timeout", timeout))) {
+            try (ResidentJvm.Command client = busy.start(way.moving(port, "-s", size + "MiB", "--timeout", timeout))) {
                 // Both first, because only the side that gave up tells why.
                 int ended = client.join();
                 int serverEnded = server.join();
