@@ -21,6 +21,9 @@ import org.rdmapanama.samples.perf.LatencyRecord;
 final class TableBench {
     private static final long WARM_UP_NANOS = 500_000_000;
 
+    /** How often a run looks whether its threads go on. */
+    private static final long LOOK_NANOS = 100_000_000;
+
     private final TableClient control;
     private final VerbsArena arena;
     private final InetSocketAddress server;
@@ -152,9 +155,11 @@ final class TableBench {
             for (int i = 0; i < writers; i++) {
                 writing.add(threads.submit(() -> write(way, start, end)));
             }
-            Thread.sleep(Duration.ofNanos(Math.max(0, start - System.nanoTime())));
+            List<Future<Done>> all = new ArrayList<>(reading);
+            all.addAll(writing);
+            sleepUntil(start, all);
             long before = control.processorNanos();
-            Thread.sleep(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+            sleepUntil(end, all);
             long used = control.processorNanos() - before;
             long gets = 0;
             long retries = 0;
@@ -180,6 +185,18 @@ final class TableBench {
         } finally {
             threads.shutdownNow();
             ServerThreads.awaitEnd(threads);
+        }
+    }
+
+    /** Sleeps, but not longer than all threads go on. */
+    private static void sleepUntil(long time, List<Future<Done>> threads) throws InterruptedException {
+        for (long left = time - System.nanoTime(); left > 0; left = time - System.nanoTime()) {
+            for (Future<Done> each : threads) {
+                if (each.state() == Future.State.FAILED) {
+                    get(each);
+                }
+            }
+            Thread.sleep(Duration.ofNanos(Math.min(left, LOOK_NANOS)));
         }
     }
 

@@ -527,7 +527,7 @@ class TableLabTest {
     @Test
     void shouldNotKeepThePlaceOfAClientThatDoesNotAnswer() throws Exception {
         assumeTrue(!Lab.isInLab(), "devices of the kernel answer for processes that are stopped");
-        TableServer server = server(64, 64, 128, LIMIT);
+        TableServer server = server(64, 1 << 12, 128, LIMIT);
         try (Program bench = Program.java(
                 List.of(),
                 Rdma.class,
@@ -538,7 +538,8 @@ class TableLabTest {
                 "3600",
                 "--keys",
                 "20")) {
-            Bound.of(LIMIT).await("the clients do not come", () -> server.clients() == 2);
+            Bound.of(LIMIT).await("the clients do not come", () -> server.clients() == 2 || !bench.isAlive());
+            assertTrue(bench.isAlive(), bench::toString);
             bench.signal("STOP");
             Bound.of(Lab.PATIENCE).await("the places stay taken", () -> server.clients() == 0);
         }
