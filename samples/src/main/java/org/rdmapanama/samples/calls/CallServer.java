@@ -107,8 +107,8 @@ public final class CallServer implements AutoCloseable {
                 .receiveWorkRequests(ServerLink.DEPTH)
                 .singleCompletionQueue(true)
                 .completionEvents(true)
-                .prepare(connection ->
-                        connection.attach(new ServerLink(connection, service.connecting(connection), messageBytes)))
+                .prepare(connection -> connection.attach(
+                        new ServerLink(connection, service.connecting(connection), messageBytes, service.silence())))
                 .privateData(connection -> link(connection).client().greeting()));
     }
 

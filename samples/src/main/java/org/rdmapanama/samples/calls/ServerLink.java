@@ -21,14 +21,12 @@ final class ServerLink {
 
     private static final Duration TICK = Duration.ofSeconds(1);
 
-    /** How long a client may be silent before its device is asked whether it is there. */
-    private static final Duration SILENCE = Duration.ofSeconds(10);
-
     private static final long ASKED = -1;
 
     private final RdmaConnection connection;
     private final Service.Client client;
     private final int messageBytes;
+    private final Duration silence;
     private final MemoryRegion requests;
     private final MemoryRegion answers;
     private final ReceiveWorkRequest receive;
@@ -38,10 +36,11 @@ final class ServerLink {
     private final AtomicBoolean left = new AtomicBoolean();
 
     /** Before the client can send. */
-    ServerLink(RdmaConnection connection, Service.Client client, int messageBytes) {
+    ServerLink(RdmaConnection connection, Service.Client client, int messageBytes, Duration silence) {
         this.connection = connection;
         this.client = client;
         this.messageBytes = messageBytes;
+        this.silence = silence;
         requests = connection.register(DEPTH * messageBytes, AccessFlag.LOCAL_WRITE);
         answers = connection.register(DEPTH * messageBytes);
         receive = ReceiveWorkRequest.allocate(connection.queuePair(), 1);
@@ -74,7 +73,7 @@ final class ServerLink {
     /** Serves until the connection ends. */
     void serve() throws InterruptedException {
         client.started();
-        KeepAlive keepAlive = new KeepAlive(connection, question, SILENCE);
+        KeepAlive keepAlive = new KeepAlive(connection, question, silence);
         try {
             while (connection.isConnected()) {
                 int count = connection.receiveQueue().await(completions, TICK);

@@ -1,10 +1,14 @@
 package org.rdmapanama.samples.calls;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import org.rdmapanama.cm.RdmaConnection;
 
 /** What a {@link CallServer} does for its clients. Each client has a thread, so a service must be safe for several. */
 public interface Service {
+    /** How long a client may be silent by default. */
+    Duration SILENCE = Duration.ofSeconds(10);
+
     /** What is kept for one client. Its methods are called by one thread at a time. */
     interface Client {
         /** Returns what the client is told when its connection is accepted. */
@@ -56,6 +60,11 @@ public interface Service {
      * @return what is kept for it
      */
     Client connecting(RdmaConnection connection);
+
+    /** Returns how long a client may be silent before its device is asked whether it is there. */
+    default Duration silence() {
+        return SILENCE;
+    }
 
     /** Called about ten times a second. */
     default void tick() {}

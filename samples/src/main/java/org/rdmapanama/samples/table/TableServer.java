@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -59,7 +60,7 @@ public final class TableServer implements AutoCloseable {
     /** A table that was replaced, and when it is deregistered at the latest. */
     private record Retired(Table table, long end) {}
 
-    private TableServer(InetSocketAddress address, TableOptions options) {
+    private TableServer(InetSocketAddress address, TableOptions options, Duration silence) {
         this.options = options;
         table = new Table(options.first(random.nextLong()));
         server = CallServer.start(
@@ -73,6 +74,11 @@ public final class TableServer implements AutoCloseable {
                     @Override
                     public Client connecting(RdmaConnection connection) {
                         return new TableService(connection);
+                    }
+
+                    @Override
+                    public Duration silence() {
+                        return silence;
                     }
 
                     @Override
@@ -93,7 +99,12 @@ public final class TableServer implements AutoCloseable {
      * @throws VerbsException when it cannot listen there
      */
     public static TableServer start(InetSocketAddress address, TableOptions options) {
-        return new TableServer(address, options);
+        return start(address, options, Service.SILENCE);
+    }
+
+    /** With another time that a client may be silent, for tests. */
+    static TableServer start(InetSocketAddress address, TableOptions options, Duration silence) {
+        return new TableServer(address, options, silence);
     }
 
     /** Returns where it listens. */

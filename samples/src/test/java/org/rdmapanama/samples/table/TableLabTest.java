@@ -48,6 +48,10 @@ import org.rdmapanama.testing.Lab;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TableLabTest {
     private static final Duration LIMIT = Lab.SECONDS;
+
+    /** How long a client may be silent before the server asks its device. */
+    private static final Duration SILENCE = Duration.ofSeconds(1);
+
     private static final int SLOT = 4096;
     private static final int MOST = 4000;
     private static final int KEYS = 4;
@@ -71,6 +75,14 @@ class TableLabTest {
 
     private TableServer server(int slots, int maxSlots, int slotBytes, Duration grace) {
         return server(Lab.freeAddress(Lab.SECOND_HOST), new TableOptions(slots, maxSlots, slotBytes, 4, 8, grace));
+    }
+
+    /** Starts a server that soon asks the devices of silent clients whether they are there. */
+    private TableServer serverThatAsks(int maxSlots) {
+        TableServer server = TableServer.start(
+                Lab.freeAddress(Lab.SECOND_HOST), new TableOptions(64, maxSlots, 128, 4, 8, LIMIT), SILENCE);
+        closed.add(server);
+        return server;
     }
 
     private TableServer server(InetSocketAddress address, TableOptions options) {
@@ -527,7 +539,7 @@ class TableLabTest {
     @Test
     void shouldNotKeepThePlaceOfAClientThatDoesNotAnswer() throws Exception {
         assumeTrue(!Lab.isInLab(), "devices of the kernel answer for processes that are stopped");
-        TableServer server = server(64, 1 << 12, 128, LIMIT);
+        TableServer server = serverThatAsks(1 << 12);
         try (Program bench = Program.java(
                 List.of(),
                 Rdma.class,
@@ -547,12 +559,12 @@ class TableLabTest {
 
     @Test
     void shouldKeepAClientThatIsSilent() throws Exception {
-        TableServer server = server(64, 64, 128, LIMIT);
+        TableServer server = serverThatAsks(64);
         server.put(bytes("key"), bytes("value"));
         try (CallClient raw = CallClient.connect(new RdmaClient(arena), server.address(), Geometry.hello(), LIMIT)) {
             raw.allocateMessages(120);
             // Longer than until the server asks its device.
-            Thread.sleep(12_000);
+            Thread.sleep(4 * SILENCE.toMillis());
             assertEquals(1, server.clients());
             CallMessage.write(raw.request(), Request.GEOMETRY, 0, 0);
             assertEquals(CallMessage.HEADER + Geometry.BYTES, raw.call(CallMessage.HEADER));
