@@ -1,5 +1,6 @@
 package org.rdmapanama.samples;
 
+import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -221,6 +222,11 @@ class UsageTest {
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
         assertEquals(17, all.getSubcommands().size());
+        // The first line stands in the list of commands.
+        assertAll(all.getSubcommands().values().stream().map(each -> () -> {
+            String first = each.getCommandSpec().usageMessage().description()[0];
+            assertTrue(first.endsWith("."), first);
+        }));
         all.getSubcommands().forEach((name, command) -> {
             CommandLine rdma = Rdma.commandLine(Rdma.COMMANDS, name);
             assertEquals(Set.of(name), rdma.getSubcommands().keySet());

@@ -7,8 +7,8 @@ import picocli.CommandLine.Command;
 @Command(
         name = "parameters",
         description = {
-            "Train a linear regression on several machines: workers read the weights in the memory of a server by",
-            "RDMA READ, and add to them by RDMA fetch-and-add, or send what is to be added.",
+            "Train a linear regression on several machines, with the weights in the memory of a server.",
+            "Workers read the weights by RDMA READ, and add to them by RDMA fetch-and-add, or send the sums.",
         },
         footerHeading = "%nExample:%n",
         footer = {
