@@ -61,7 +61,12 @@ final class CmFailures {
                         + " one of the addresses";
             case Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
                 "there is no route to this address: check the address and the routing table";
-            case Errno.ETIMEDOUT -> "the peer did not answer in time: check the address, and that the peer is running";
+            case Errno.ETIMEDOUT ->
+                // Once its address is resolved, a host answers on its network at least.
+                "rdma_connect".equals(verb)
+                        ? "the peer did not answer in time: check the address, that the peer is running, and that both"
+                                + " ends are RoCE or both are iWARP, which do not understand each other"
+                        : "the peer did not answer in time: check the address, and that the peer is running";
             default -> null;
         };
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
@@ -50,6 +51,13 @@ class CmEventTest {
         assertErrno("ENODEV", CmEventType.DEVICE_REMOVAL, 0, none);
         assertErrno("EIO", CmEventType.CONNECT_ERROR, 0, none);
         assertErrno("ENETUNREACH", CmEventType.ADDR_ERROR, -101, none);
+    }
+
+    @Test
+    void shouldSayThatThePeerMayBeOfAnotherKind() {
+        CmEvent event = new CmEvent(CmEventType.UNREACHABLE, -110, null, null, new ConnectionParameters(), null, null);
+        String message = CmFailures.of("rdma_connect", event).getMessage();
+        assertTrue(message.contains("both ends are RoCE or both are iWARP"), message);
     }
 
     private static void assertErrno(String errno, CmEventType type, int status, ConnectionParameters parameters) {
