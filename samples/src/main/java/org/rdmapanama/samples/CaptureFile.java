@@ -37,6 +37,18 @@ public final class CaptureFile implements AutoCloseable {
         void take(long packet, int bytes, boolean own);
     }
 
+    /** Consumes the packets of a capture with all of their headers. */
+    public interface IpTaker {
+        /**
+         * Takes a packet.
+         *
+         * @param ip the address of its IP header
+         * @param packet the address of its base transport header
+         * @param bytes its length from the IP header on, with its checksum
+         */
+        void take(long ip, long packet, int bytes);
+    }
+
     /**
      * Opens a file that is no longer being written.
      *
@@ -79,6 +91,16 @@ public final class CaptureFile implements AutoCloseable {
             long packet = udp + UDP_BYTES;
             taker.take(file.address() + packet, (int) (end - packet) - CHECKSUM_BYTES, own);
         });
+    }
+
+    /**
+     * Passes every packet with its IP header to a consumer, in order.
+     *
+     * @param taker receives each packet
+     */
+    public void forEachInIp(IpTaker taker) {
+        long base = file.address();
+        forEachRecord((ip, udp, end) -> taker.take(base + ip, base + udp + UDP_BYTES, (int) (end - ip)));
     }
 
     /**

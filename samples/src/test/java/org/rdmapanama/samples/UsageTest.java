@@ -164,6 +164,7 @@ class UsageTest {
             learn 13                                  | the lesson must be between 1 and 12, not 13
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
+            learn --headers                           | --headers is for a lesson: give its number
             devices --pcap                            | Missing required parameter for option '--pcap'
             perf today host                           | today takes no operand: 'host'
             """)

@@ -6,6 +6,7 @@ import org.rdmapanama.samples.CommonOptions;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -31,6 +32,9 @@ public final class LearnCommand implements Callable<Integer> {
             description = "Number of a lesson; lists the lessons if omitted.")
     private Integer number;
 
+    @Option(names = "--headers", description = "Also show the headers of the first packet of each kind, byte by byte.")
+    private boolean headers;
+
     /** For picocli. */
     public LearnCommand() {}
 
@@ -39,6 +43,9 @@ public final class LearnCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Lesson[] lessons = Lesson.values();
         if (number == null) {
+            if (headers) {
+                throw new ParameterException(spec.commandLine(), "--headers is for a lesson: give its number");
+            }
             for (Lesson lesson : lessons) {
                 out.println("bin/rdma learn " + lesson.number() + "    " + lesson.title());
             }
@@ -51,7 +58,7 @@ public final class LearnCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "the lesson must be between 1 and " + lessons.length + ", not " + number);
         }
-        lessons[number - 1].run(out);
+        lessons[number - 1].run(out, headers);
         return 0;
     }
 }

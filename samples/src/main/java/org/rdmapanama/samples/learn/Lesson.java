@@ -1,6 +1,5 @@
 package org.rdmapanama.samples.learn;
 
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,24 +50,29 @@ enum Lesson {
 
     /** Runs the lesson on soft0, and prints what happens, followed by the packets. */
     void run(PrintWriter out) throws Exception {
+        run(out, false);
+    }
+
+    /** The same, followed by the headers of the packets if they are wanted. */
+    void run(PrintWriter out, boolean headers) throws Exception {
         out.println("Lesson " + number() + ": " + title);
         out.println();
         String given = System.getProperty(PacketCapture.PROPERTY);
         if (given != null) {
-            run(out, Path.of(given));
+            run(out, Path.of(given), headers);
             return;
         }
         Path capture = Files.createTempFile("lesson", ".pcap");
         System.setProperty(PacketCapture.PROPERTY, capture.toString());
         try {
-            run(out, capture);
+            run(out, capture, headers);
         } finally {
             PacketCapture.restore(null);
             Files.delete(capture);
         }
     }
 
-    private void run(PrintWriter out, Path packets) throws Exception {
+    private void run(PrintWriter out, Path packets, boolean headers) throws Exception {
         Board board = new Board(out);
         // Otherwise packets would be repeated whenever the machine is busy.
         System.setProperty(PROBES, "false");
@@ -82,13 +86,14 @@ enum Lesson {
         out.println();
         out.println("The packets:");
         out.println();
-        out.print(diagram(packets, board));
-        out.flush();
-    }
-
-    private static String diagram(Path packets, Board board) throws IOException {
         try (CaptureFile capture = new CaptureFile(packets)) {
-            return Diagram.of(capture, board.ends());
+            out.print(Diagram.of(capture, board.ends()));
+            if (headers) {
+                out.println();
+                out.println("The first packet of each kind:");
+                out.print(Headers.of(capture, board.ends()));
+            }
         }
+        out.flush();
     }
 }

@@ -28,7 +28,7 @@ class LearnDocumentTest {
     private static final Path SOURCES = MODULE.resolve("src/main/java/org/rdmapanama/samples/learn");
 
     private static final Pattern PART =
-            Pattern.compile("(<!-- (code|output) (\\w+) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
+            Pattern.compile("(<!-- (code|output|headers) (\\w+) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
     private static final Pattern EXCERPT =
             Pattern.compile("^ *// excerpt\n(.*?)^ *// end\n", Pattern.DOTALL | Pattern.MULTILINE);
     private static final Pattern BODY =
@@ -36,6 +36,13 @@ class LearnDocumentTest {
 
     /** Addresses, keys and queue pair numbers vary; they are printed with six digits or more. */
     private static final Pattern VARYING = Pattern.compile("0x[0-9a-f]{6,}");
+
+    /** The fields of headers whose bytes vary, and those bytes. */
+    private static final Pattern VARYING_FIELD =
+            Pattern.compile("  (identification|checksum of|source port|destination port|to queue pair|packet sequence"
+                    + "|address 0x|remote key|CRC of)");
+
+    private static final Pattern BYTE = Pattern.compile("(?<=^ {3}[0-9a-f. ]{0,24}) [0-9a-f]{2}(?= )");
 
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
@@ -45,17 +52,19 @@ class LearnDocumentTest {
         Matcher part = PART.matcher(text);
         int parts = 0;
         while (part.find()) {
-            String content = part.group(2).equals("code")
-                    ? code(part.group(3))
-                    : output(Lesson.values()[Integer.parseInt(part.group(3)) - 1], part.group(4));
+            String content = switch (part.group(2)) {
+                case "code" -> code(part.group(3));
+                case "headers" -> headers(part.group(3));
+                default -> output(Lesson.values()[Integer.parseInt(part.group(3)) - 1], part.group(4));
+            };
             part.appendReplacement(made, Matcher.quoteReplacement(part.group(1) + content + part.group(5)));
             parts++;
         }
         part.appendTail(made);
         assertEquals(
-                2 * Lesson.values().length + 2,
+                2 * Lesson.values().length + 3,
                 parts,
-                "parts between marks: the code and the output of each lesson, TwoEnds, and RecordLog");
+                "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, and headers");
         if (Boolean.getBoolean("tables.write")) {
             Files.writeString(DOCUMENT, made);
         }
@@ -99,12 +108,36 @@ class LearnDocumentTest {
             // The connection manager is the one for the other devices.
             return now;
         }
+        return "```text\n$ bin/rdma learn " + lesson.number() + "\n" + masked(run(lesson, false)) + "```\n";
+    }
+
+    /** The headers of the first packet with an operation, of the lesson about writing. */
+    private static String headers(String operation) throws Exception {
+        String all = run(Lesson.WRITE, true);
+        int from = all.indexOf("\n" + operation + ",") + 1;
+        int end = all.indexOf("\n\n", from);
+        assertTrue(from > 0 && end > from, () -> "no packet " + operation + " in\n" + all);
+        String text = all.substring(from, end + 1)
+                .lines()
+                .map(line ->
+                        VARYING_FIELD.matcher(line).find() ? BYTE.matcher(line).replaceAll(" ..") : line)
+                .map(line -> line.replaceAll("identification \\d+", "identification 0")
+                        .replaceAll("source port \\d+", "source port 4791")
+                        .replaceAll("destination port \\d+.*", "destination port 4791 is RoCE v2"))
+                .collect(Collectors.joining("\n"));
+        return "```text\n" + masked(text) + "\n```\n";
+    }
+
+    private static String run(Lesson lesson, boolean headers) throws Exception {
         StringWriter output = new StringWriter();
         try (PrintWriter out = new PrintWriter(output)) {
-            lesson.run(out);
+            lesson.run(out, headers);
         }
-        String text = VARYING.matcher(output.toString().replace("\r\n", "\n"))
+        return output.toString().replace("\r\n", "\n");
+    }
+
+    private static String masked(String text) {
+        return VARYING.matcher(text)
                 .replaceAll(varying -> "0x" + ".".repeat(varying.group().length() - 2));
-        return "```text\n$ bin/rdma learn " + lesson.number() + "\n" + text + "```\n";
     }
 }

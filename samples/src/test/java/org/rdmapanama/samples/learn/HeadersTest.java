@@ -1,0 +1,56 @@
+package org.rdmapanama.samples.learn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The headers that a lesson shows are all bytes of a packet, in order. */
+@Timeout(120)
+class HeadersTest {
+    private static final Pattern TITLE = Pattern.compile("^(RC_\\w+), (\\d+) bytes$");
+    private static final Pattern FIELD = Pattern.compile("^ {4}((?:[0-9a-f]{2} )+)(\\.\\.\\. )? *(.*)$");
+    private static final Pattern DATA = Pattern.compile("^(\\d+) bytes?$");
+
+    @ParameterizedTest
+    @CsvSource({
+        "SEND, RC_SEND_FIRST RC_SEND_MIDDLE RC_SEND_LAST RC_ACKNOWLEDGE",
+        "WRITE, RC_RDMA_WRITE_ONLY RC_RDMA_READ_REQUEST RC_RDMA_READ_RESPONSE_FIRST RC_RDMA_READ_RESPONSE_LAST",
+        "ATOMICS, RC_FETCH_ADD RC_COMPARE_SWAP RC_ATOMIC_ACKNOWLEDGE",
+    })
+    void shouldShowEveryByteOnce(Lesson lesson, String operations) throws Exception {
+        StringWriter output = new StringWriter();
+        try (PrintWriter out = new PrintWriter(output)) {
+            lesson.run(out, true);
+        }
+        Set<String> found = new TreeSet<>();
+        int expected = 0;
+        int bytes = 0;
+        for (String line : output.toString().lines().toList()) {
+            Matcher title = TITLE.matcher(line);
+            Matcher field = FIELD.matcher(line);
+            if (title.matches()) {
+                assertEquals(expected, bytes, () -> "before " + line);
+                assertTrue(found.add(title.group(1)), () -> "twice: " + line);
+                expected = Integer.parseInt(title.group(2));
+                bytes = 0;
+            } else if (expected > 0 && field.matches()) {
+                Matcher data = DATA.matcher(field.group(3));
+                bytes += data.matches()
+                        ? Integer.parseInt(data.group(1))
+                        : field.group(1).length() / "00 ".length();
+            }
+        }
+        assertEquals(expected, bytes, "of the last packet");
+        assertTrue(found.containsAll(List.of(operations.split(" ", -1))), found::toString);
+    }
+}
