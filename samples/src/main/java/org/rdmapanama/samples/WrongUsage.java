@@ -102,7 +102,8 @@ public final class WrongUsage {
 
     private static String tooMany(CommandLine command, List<String> unmatched) {
         if (!command.getSubcommands().isEmpty()) {
-            String kind = command.getParent() == null ? "command" : "test";
+            // What perf can run is called a test.
+            String kind = command.getCommandName().equals("perf") ? "test" : "command";
             return "there is no " + kind + " '" + unmatched.getFirst() + "': choose " + choices(command);
         }
         String name = command.getCommandName();

@@ -91,6 +91,7 @@ class UsageTest {
             perf write-bw --plot x.svg h              | --plot draws bandwidth over the size
             perf write-bw -F xml h                    | --format must be text, json or csv, not 'xml'
             nvme                                      | which command? discover, info, read, write, copy, bench or serve
+            nvme nonsense                             | there is no command 'nonsense': choose discover, info, read,
             nvme info                                 | Missing required parameter: 'HOST'
             nvme info 10.0.0.1 -p 0                   | --port must be between 1 and 65535, not 0
             nvme discover 10.0.0.1 --timeout 0        | --timeout must be between 1 and
