@@ -24,6 +24,7 @@ import org.rdmapanama.pool.RegisteredBuffer;
 public final class MemoryWindowBinding {
     private static final Set<AccessFlag> ALLOWED = EnumSet.of(
             AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC, AccessFlag.ZERO_BASED);
+    private static final int CHANGES = AccessFlag.REMOTE_WRITE.code() | AccessFlag.REMOTE_ATOMIC.code();
     private static final long MR = ibv_mw_bind_info.mr$offset();
     private static final long ADDR = ibv_mw_bind_info.addr$offset();
     private static final long LENGTH = ibv_mw_bind_info.length$offset();
@@ -60,13 +61,18 @@ public final class MemoryWindowBinding {
         if (!ALLOWED.containsAll(flags)) {
             throw new IllegalArgumentException("access of a memory window must be among " + ALLOWED + ": " + flags);
         }
+        checkAllows(region, mask);
+    }
+
+    /** Checks that a region allows a window with some access. */
+    private static void checkAllows(MemoryRegion region, int mask) {
         if (!region.access().contains(AccessFlag.MW_BIND)) {
             throw new IllegalArgumentException(region + " does not allow memory windows; register it with MW_BIND");
         }
-        boolean changes = flags.contains(AccessFlag.REMOTE_WRITE) || flags.contains(AccessFlag.REMOTE_ATOMIC);
+        boolean changes = (mask & CHANGES) != 0;
         if (changes && !region.access().contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException(
-                    "access " + flags + " needs a region that is registered with LOCAL_WRITE: " + region);
+            throw new IllegalArgumentException("access " + Codes.flags(AccessFlag.class, AccessFlag::code, mask)
+                    + " needs a region that is registered with LOCAL_WRITE: " + region);
         }
     }
 
@@ -116,6 +122,10 @@ public final class MemoryWindowBinding {
 
     /** Checks that a work request can bind a window of type 2 in this way. */
     void checkFits(MemoryWindow window, int rkey) {
+        checkFits(window, rkey, region, byteSize);
+    }
+
+    private static void checkFits(MemoryWindow window, int rkey, MemoryRegion region, long byteSize) {
         window.checkOpen();
         region.checkOpen();
         if (window.type() != MemoryWindowType.TYPE_2) {
@@ -134,10 +144,29 @@ public final class MemoryWindowBinding {
 
     /** Writes a {@code struct ibv_mw_bind_info}. */
     void write(MemorySegment struct, long at) {
+        write(struct, at, region, start, byteSize, mask);
+    }
+
+    static void write(MemorySegment struct, long at, MemoryRegion region, long start, long byteSize, int mask) {
         struct.set(JAVA_LONG, at + MR, region.address);
         struct.set(JAVA_LONG, at + ADDR, start);
         struct.set(JAVA_LONG, at + LENGTH, byteSize);
         struct.set(JAVA_INT, at + ACCESS, mask);
+    }
+
+    /**
+     * Checks without an object what a new one and {@link #checkFits} check, for one kind of access, and returns where the
+     * part begins.
+     */
+    static long check(MemoryWindow window, int rkey, MemoryRegion region, long offset, long length, AccessFlag access) {
+        Objects.requireNonNull(access, "access");
+        long start = region.addressOf(offset, length);
+        if (!ALLOWED.contains(access) || access == AccessFlag.ZERO_BASED) {
+            throw new IllegalArgumentException("access must be REMOTE_WRITE, REMOTE_READ or REMOTE_ATOMIC: " + access);
+        }
+        checkAllows(region, access.code());
+        checkFits(window, rkey, region, length);
+        return start;
     }
 
     /** Size, address and access. */

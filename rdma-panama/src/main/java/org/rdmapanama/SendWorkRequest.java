@@ -9,6 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.pool.RegisteredBuffer;
 import org.rdmapanama.queue.QueuePairCapabilities;
@@ -454,14 +455,46 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      */
     public SendWorkRequest bindMemoryWindow(MemoryWindow memoryWindow, int rkey, MemoryWindowBinding binding) {
         binding.checkFits(memoryWindow, rkey);
+        bind(memoryWindow, rkey, binding.region());
+        binding.write(struct, BIND_MW_INFO);
+        return this;
+    }
+
+    /**
+     * Makes this a BIND_MW, as {@link #bindMemoryWindow(MemoryWindow, int, MemoryWindowBinding)} does, for one kind of
+     * access. It is for programs that open another part each time: it allocates nothing.
+     *
+     * @param memoryWindow the window, which must be new or have been invalidated
+     * @param rkey the new key, usually {@link MemoryWindow#nextRkey()}
+     * @param region the region, registered with {@link AccessFlag#MW_BIND}, and with LOCAL_WRITE if the peer may change
+     *     it
+     * @param offset where the part begins in the region, in bytes
+     * @param length the length of the part in bytes, 1 or more
+     * @param access REMOTE_WRITE, REMOTE_READ or REMOTE_ATOMIC
+     * @return this
+     * @throws NullPointerException when the window, the region or the access is null
+     * @throws IndexOutOfBoundsException when the part is not inside the region
+     * @throws IllegalArgumentException when the window is of type 1, or belongs to another protection domain than the
+     *     region; when the key cannot be one of the window; when the length is 0, or the access another one; when the
+     *     region lacks a flag, or is a region of everything
+     * @throws IllegalStateException when the window or the region is closed, or the region can no longer be used
+     * @verb ibv_post_send
+     */
+    public SendWorkRequest bindMemoryWindow(
+            MemoryWindow memoryWindow, int rkey, MemoryRegion region, long offset, long length, AccessFlag access) {
+        long start = MemoryWindowBinding.check(memoryWindow, rkey, region, offset, length, access);
+        bind(memoryWindow, rkey, region);
+        MemoryWindowBinding.write(struct, BIND_MW_INFO, region, start, length, access.code());
+        return this;
+    }
+
+    private void bind(MemoryWindow memoryWindow, int rkey, MemoryRegion region) {
         begin(BIND_MW);
         window = memoryWindow;
         changed();
-        windowRegion = binding.region();
+        windowRegion = region;
         struct.set(JAVA_LONG, BIND_MW_MW, memoryWindow.address);
         struct.set(JAVA_INT, BIND_MW_RKEY, rkey);
-        binding.write(struct, BIND_MW_INFO);
-        return this;
     }
 
     /**

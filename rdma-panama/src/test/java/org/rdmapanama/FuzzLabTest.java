@@ -80,6 +80,7 @@ class FuzzLabTest {
             "MemoryWindowBinding.new(RegisteredBuffer, AccessFlag[])",
             "WorkRequestBuilder.bindMemoryWindow(MemoryWindow, int, MemoryWindowBinding)",
             "SendWorkRequest.bindMemoryWindow(MemoryWindow, int, MemoryWindowBinding)",
+            "SendWorkRequest.bindMemoryWindow(MemoryWindow, int, MemoryRegion, long, long, AccessFlag)",
             "QueuePair.detachMulticast(Gid, int)",
             "MemoryWindow.restoreRkey(int)");
 

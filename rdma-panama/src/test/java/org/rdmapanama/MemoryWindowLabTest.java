@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
@@ -181,6 +182,37 @@ public class MemoryWindowLabTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"REMOTE_WRITE", "REMOTE_READ"})
+    void shouldBindPartsWithoutAnObjectForEach(AccessFlag access) {
+        try (ConnectedPair pair = open()) {
+            MemoryWindow window = pair.b.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            SendWorkRequest request = pair.b.request(6, 0, 0);
+            pair.a.memory.fill((byte) 7);
+            boolean writes = access == AccessFlag.REMOTE_WRITE;
+            for (int offset = 0; offset < 1024; offset += 64) {
+                pair.b.post(request.bindMemoryWindow(window, window.nextRkey(), pair.b.region, offset, 64, access));
+                pair.b.await().is(CompletionOpcode.BIND_MW, 6);
+                long address = pair.b.region.address() + offset;
+                SendWorkRequest moving = pair.a.request(1, 0, 64);
+                pair.a.post(
+                        writes ? moving.rdmaWrite(address, window.rkey()) : moving.rdmaRead(address, window.rkey()));
+                pair.a.await().is(writes ? CompletionOpcode.RDMA_WRITE : CompletionOpcode.RDMA_READ, 1);
+                assertEquals(writes ? 7 : 0, pair.b.memory.get(JAVA_BYTE, offset + 63));
+                assertEquals(0, pair.b.memory.get(JAVA_BYTE, offset + 64));
+                assertEquals(writes ? 7 : 0, pair.a.memory.get(JAVA_BYTE, 63));
+                pair.b.post(pair.b.request(8, 0, 0).localInvalidate(window.rkey()));
+                pair.b.await().is(CompletionOpcode.LOCAL_INV, 8);
+            }
+            pair.b.post(request.bindMemoryWindow(window, window.nextRkey(), pair.b.region, 0, 64, access));
+            pair.b.await().is(CompletionOpcode.BIND_MW, 6);
+            SendWorkRequest other = pair.a.request(1, 0, 64);
+            long address = pair.b.region.address();
+            pair.a.post(writes ? other.rdmaRead(address, window.rkey()) : other.rdmaWrite(address, window.rkey()));
+            assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.a.await().status());
+        }
+    }
+
     @Test
     void shouldTellTheReceiverWhichKeyIsInvalid() {
         try (ConnectedPair pair = open()) {
@@ -297,6 +329,33 @@ public class MemoryWindowLabTest {
             assertThrows(IllegalArgumentException.class, () -> request.bindMemoryWindow(type1, type1.rkey(), part));
             assertThrows(
                     IllegalArgumentException.class, () -> request.bindMemoryWindow(type2, type2.rkey() ^ 0x100, part));
+            int key = type2.nextRkey();
+            assertThrows(
+                    IndexOutOfBoundsException.class,
+                    () -> request.bindMemoryWindow(
+                            type2, key, region, region.byteSize() - 7, 8, AccessFlag.REMOTE_READ));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key, region, 0, 8, AccessFlag.LOCAL_WRITE));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key, region, 0, 8, AccessFlag.ZERO_BASED));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key, region, 0, 0, AccessFlag.REMOTE_READ));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key ^ 0x100, region, 0, 8, AccessFlag.REMOTE_READ));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type1, type1.rkey(), region, 0, 8, AccessFlag.REMOTE_READ));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key, closedToWindows, 0, 8, AccessFlag.REMOTE_READ));
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> request.bindMemoryWindow(type2, key, readOnly, 0, 8, AccessFlag.REMOTE_WRITE));
+            assertThrows(NullPointerException.class, () -> request.bindMemoryWindow(type2, key, region, 0, 8, null));
             MemoryWindowBinding nothing = part(pair.b, 0, 0);
             assertThrows(
                     IllegalArgumentException.class, () -> request.bindMemoryWindow(type2, type2.nextRkey(), nothing));

@@ -454,6 +454,13 @@ final class Uses {
                     SendWorkRequest request = side.request(1, 0, 0);
                     return () -> request.bindMemoryWindow(window, window.nextRkey(), binding);
                 }),
+                use("SendWorkRequest.bindMemoryWindow of a region", side -> {
+                    MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+                    MemoryRegion region = binding(side).region();
+                    SendWorkRequest request = side.request(1, 0, 0);
+                    return () ->
+                            request.bindMemoryWindow(window, window.nextRkey(), region, 0, 64, AccessFlag.REMOTE_WRITE);
+                }),
                 use("QueuePair.postSend of a binding", side -> {
                     MemoryWindow window = side.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
                     SendWorkRequest request =
