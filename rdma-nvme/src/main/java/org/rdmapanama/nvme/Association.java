@@ -108,6 +108,9 @@ final class Association {
         HostQueue queue = connectQueue(0, AdminQueue.ENTRIES, given);
         domain = queue.connection().protectionDomain();
         try {
+            if (options.remoteInvalidation() && !discovery) {
+                LentMemory.check(domain.context());
+            }
             admin = new AdminQueue(queue);
         } catch (RuntimeException | Error e) {
             queue.close();
@@ -172,7 +175,7 @@ final class Association {
         HostQueue[] made = new HostQueue[1];
         InetAddress from = options.localAddress();
         RdmaConnectionOptions connectionOptions = new RdmaConnectionOptions()
-                .sendWorkRequests(entries)
+                .sendWorkRequests(lends(number) ? LentMemory.REQUESTS * entries : entries)
                 .receiveWorkRequests(entries)
                 .singleCompletionQueue(true)
                 .completionEvents(true)
@@ -210,6 +213,11 @@ final class Association {
             queue.lose(reason);
         }
         return queue;
+    }
+
+    /** Whether the commands of a queue lend their memory by windows: those of the Admin queue have memory of their own. */
+    private boolean lends(int number) {
+        return number > 0 && options.remoteInvalidation();
     }
 
     /** Makes the queue of a connection, before the controller can reach memory by it. */
@@ -380,6 +388,9 @@ final class Association {
         try {
             int entries = queueEntries();
             queue = connectQueue(number, entries, domain);
+            if (lends(number)) {
+                queue.lendByWindows();
+            }
             connectWhenFree(queue, entries);
             checkNotLost("opening a queue");
             return queue;

@@ -20,8 +20,8 @@ import org.rdmapanama.nvme.wire.Response;
  * The host's end of one queue: a connection, a block of command capsules with a slot for each command that can be under way,
  * and receives for the responses. The number of a slot is the command identifier.
  *
- * <p>A slot is free again when the response has come, the device has said that the capsule was sent, and the caller has taken
- * the outcome. What the controller sends is checked: a response to no command, or of a wrong size, ends the connection.
+ * <p>A slot is free again when the response has come, the device has said that the capsule was sent, memory that was lent to
+ * the command is out of the controller's reach, and the caller has taken the outcome. What the controller sends is checked: a response to no command, or of a wrong size, ends the connection.
  *
  * <p>Threads: {@link #lock} guards everything but {@link #lose}, {@link #isLost}, {@link #reason}, {@link
  * #end} and {@link #close}.
@@ -65,6 +65,10 @@ final class HostQueue implements AutoCloseable {
     private final MemorySegment[] commands;
     private final MemorySegment[] replies;
     private final SendWorkRequest[] sends;
+
+    /** What lends the memory of commands; null if these name the keys of regions. */
+    private LentMemory lending;
+
     private final ReceiveWorkRequest[] receives;
     private final WorkCompletions completions;
 
@@ -132,7 +136,9 @@ final class HostQueue implements AutoCloseable {
         aborts = new AbortStates(slots);
         abortAsked = new boolean[slots];
         queuePair = connection.queuePair();
-        capsules = connection.register(slots * STRIDE, AccessFlag.REMOTE_READ);
+        // Only the range of a deallocation is fetched from there, if it does not go in a capsule.
+        capsules = connection.register(
+                slots * STRIDE, options.remoteInvalidation() ? AccessFlag.MW_BIND : AccessFlag.REMOTE_READ);
         responses = connection.register(entries * Response.BYTES, AccessFlag.LOCAL_WRITE);
         completions = new WorkCompletions(connection.sendQueue(), BATCH);
         commands = new MemorySegment[slots];
@@ -161,6 +167,23 @@ final class HostQueue implements AutoCloseable {
                     .add(responses, (long) i * Response.BYTES, Response.BYTES);
             queuePair.postReceive(receives[i]);
         }
+    }
+
+    /** Has commands lend their memory by windows from now on. */
+    void lendByWindows() {
+        lock.lock();
+        try {
+            // Once the connection is lost, nobody would free them.
+            check();
+            lending = new LentMemory(queuePair, sends);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** What lends the memory of commands; null if these name the keys of regions. */
+    LentMemory lending() {
+        return lending;
     }
 
     RdmaConnection connection() {
@@ -254,39 +277,76 @@ final class HostQueue implements AutoCloseable {
 
     /** Sends the capsule of a slot, without data. */
     void submit(int slot, long cookie) {
-        post(slot, cookie, null, 0, 0);
+        submit(slot, cookie, null, 0, 0);
     }
 
     /** Sends the capsule of a slot, followed by data. */
     void submit(int slot, long cookie, MemoryRegion data, long offset, int length) {
-        post(slot, cookie, data, offset, length);
+        begin(slot, cookie);
+        try {
+            SendWorkRequest send = capsule(slot);
+            if (data != null) {
+                send.add(data, offset, length);
+            }
+            queuePair.postSend(send);
+        } catch (RuntimeException e) {
+            throw notSubmitted(slot, data, e);
+        }
+        submitted();
     }
 
-    private void post(int slot, long cookie, MemoryRegion data, long offset, int length) {
-        SendWorkRequest send = sends[slot];
+    /**
+     * Sends the capsule of a slot, whose command names memory that the controller reads or writes.
+     *
+     * @param access REMOTE_READ or REMOTE_WRITE
+     */
+    void submitKeyed(int slot, long cookie, MemoryRegion data, long offset, int length, AccessFlag access) {
+        MemorySegment entry = commands[slot];
+        if (lending == null) {
+            Command.keyed(entry, data.address() + offset, length, data.rkey(), Command.KEYED);
+            submit(slot, cookie);
+            return;
+        }
+        begin(slot, cookie);
+        try {
+            SendWorkRequest binding = lending.binding(slot, data, offset, length, access);
+            Command.keyed(entry, data.address() + offset, length, lending.key(slot), Command.KEYED_INVALIDATE);
+            capsule(slot);
+            queuePair.postSend(binding);
+        } catch (RuntimeException e) {
+            throw notSubmitted(slot, data, e);
+        }
+        lending.lent(slot);
+        submitted();
+    }
+
+    private void begin(int slot, long cookie) {
         cookies[slot] = cookie;
         sent[slot] = false;
         answered[slot] = false;
         patient[slot] = false;
         abortAsked[slot] = false;
         begun[slot] = System.nanoTime();
-        try {
-            send.clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
-            if (data != null) {
-                send.add(data, offset, length);
-            }
-            queuePair.postSend(send);
-        } catch (RuntimeException e) {
-            putBack(slot);
-            check();
-            if (data != null && !data.isOpen()) {
-                throw e;
-            }
-            // There was room for the command, so nothing can be sent here any more.
-            lose(e);
-            throw lostException("a command");
-        }
         state[slot] = UNDER_WAY;
+    }
+
+    private SendWorkRequest capsule(int slot) {
+        return sends[slot].clear().id(slot).send().signaled(true).add(capsules, (long) slot * STRIDE, Command.BYTES);
+    }
+
+    /** Returns what to throw, and gives back the slot, after a failure to send its capsule. */
+    private RuntimeException notSubmitted(int slot, MemoryRegion data, RuntimeException failure) {
+        putBack(slot);
+        check();
+        if (data != null && !data.isOpen()) {
+            return failure;
+        }
+        // There was room for the command, so nothing can be sent here any more.
+        lose(failure);
+        return lostException("a command");
+    }
+
+    private void submitted() {
         underWay++;
         tail = (tail + 1) % entries;
     }
@@ -348,16 +408,20 @@ final class HostQueue implements AutoCloseable {
                 lose(new IllegalStateException(
                         "the connection of queue " + number + " has failed: " + completions.describe(i)));
             } else if ((id & RECEIVE) != 0) {
-                respond((int) id, completions.byteLength(i));
+                respond((int) id, i);
             } else if (completions.opcode(i) == CompletionOpcode.SEND) {
                 sent[(int) id] = true;
+                endIfOver((int) id);
+            } else if (completions.opcode(i) == CompletionOpcode.LOCAL_INV) {
+                lending.returned((int) id);
                 endIfOver((int) id);
             }
         }
     }
 
-    private void respond(int index, int length) {
+    private void respond(int index, int completion) {
         MemorySegment reply = replies[index];
+        int length = completions.byteLength(completion);
         if (length != Response.BYTES) {
             lose(protocolError("a response of " + length + " bytes instead of " + Response.BYTES));
             return;
@@ -367,12 +431,40 @@ final class HostQueue implements AutoCloseable {
             lose(protocolError("a response to command " + slot + ", which is not under way"));
             return;
         }
+        if (!takeBack(slot, completion)) {
+            return;
+        }
         results[slot] = Response.result(reply);
         statuses[slot] = Response.status(reply);
         answered[slot] = true;
         advance(Response.head(reply));
         queuePair.postReceive(receives[index]);
         endIfOver(slot);
+    }
+
+    /**
+     * Takes back what was lent to a command that is answered: the controller has invalidated its key with the response, or this
+     * host does. Returns false if the controller has invalidated another key.
+     */
+    private boolean takeBack(int slot, int completion) {
+        boolean isLent = lending != null && lending.isLent(slot);
+        boolean invalidated = lending == null
+                ? completions.hasInvalidatedRkey(completion)
+                : lending.isInvalidated(completions, completion);
+        if (!invalidated) {
+            if (isLent) {
+                lending.takeBack(slot);
+            }
+            return true;
+        }
+        int key = completions.invalidatedRkey(completion);
+        if (!isLent || key != lending.key(slot)) {
+            lose(protocolError("a response to command " + slot + " which invalidates the key 0x"
+                    + Integer.toHexString(key) + ", though that was not lent to it,"));
+            return false;
+        }
+        lending.returned(slot);
+        return true;
     }
 
     /** Responses may overtake one another, so that a head may also be one of the past. */
@@ -387,7 +479,8 @@ final class HostQueue implements AutoCloseable {
     }
 
     private void endIfOver(int slot) {
-        if (sent[slot] && answered[slot] && state[slot] == UNDER_WAY) {
+        boolean isLent = lending != null && lending.isLent(slot);
+        if (sent[slot] && answered[slot] && !isLent && state[slot] == UNDER_WAY) {
             end(slot);
         }
     }
@@ -492,9 +585,16 @@ final class HostQueue implements AutoCloseable {
         association.closeQueuePairs(this);
         lossSettled = true;
         try {
-            connection.close();
+            if (lending != null) {
+                // Those that were never bound are not closed with the queue pair.
+                lending.close();
+            }
         } finally {
-            endAll();
+            try {
+                connection.close();
+            } finally {
+                endAll();
+            }
         }
     }
 

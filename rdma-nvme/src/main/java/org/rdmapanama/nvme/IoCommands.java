@@ -2,6 +2,7 @@ package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.Opcode;
@@ -41,8 +42,8 @@ final class IoCommands {
             Command.inCapsule(entry, 0, length);
             queue.submit(slot, cookie, region, offset, length);
         } else {
-            Command.keyed(entry, region.address() + offset, length, region.rkey(), Command.KEYED);
-            queue.submit(slot, cookie);
+            AccessFlag access = opcode == Opcode.READ ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
+            queue.submitKeyed(slot, cookie, region, offset, length, access);
         }
         return slot;
     }
@@ -81,8 +82,7 @@ final class IoCommands {
             Command.inCapsule(entry, 0, HostQueue.RANGE_BYTES);
             queue.submit(slot, cookie, region, offset, HostQueue.RANGE_BYTES);
         } else {
-            Command.keyed(entry, region.address() + offset, HostQueue.RANGE_BYTES, region.rkey(), Command.KEYED);
-            queue.submit(slot, cookie);
+            queue.submitKeyed(slot, cookie, region, offset, HostQueue.RANGE_BYTES, AccessFlag.REMOTE_READ);
         }
         return slot;
     }

@@ -6,9 +6,11 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
@@ -134,7 +136,7 @@ public final class NvmeController implements AutoCloseable {
      *     meanwhile
      * @throws ConnectionException when there is no target at the address, or it does not answer in time
      * @throws IllegalStateException when the controller lacks what RDMA needs, such as keyed descriptors, or does not become
-     *     ready
+     *     ready; when the device lacks memory windows that {@link NvmeOptions#remoteInvalidation} needs
      * @throws org.rdmapanama.VerbsException when the device fails
      */
     public static NvmeController connect(InetSocketAddress address, NvmeOptions options) throws InterruptedException {
@@ -436,7 +438,8 @@ public final class NvmeController implements AutoCloseable {
     }
 
     /**
-     * Registers memory of the program for transfers of this controller.
+     * Registers memory of the program for transfers of this controller. With {@link NvmeOptions#remoteInvalidation} peers have
+     * no access to the region, except as commands lend it.
      *
      * @param memory native memory that is not freed before the region is closed, such as of {@code Arena.ofAuto()}
      * @return the region, which this controller knows until one of both is closed
@@ -450,7 +453,8 @@ public final class NvmeController implements AutoCloseable {
 
     /**
      * Registers memory of the program for some transfers of this controller only: a target that is hostile cannot write into
-     * memory without REMOTE_WRITE.
+     * memory without REMOTE_WRITE. With {@link NvmeOptions#remoteInvalidation} the region gets MW_BIND instead of REMOTE_READ
+     * and REMOTE_WRITE.
      *
      * @param memory native memory that is not freed before the region is closed, such as of {@code Arena.ofAuto()}
      * @param access REMOTE_READ for writes to the namespace and for comparisons, LOCAL_WRITE and REMOTE_WRITE for reads
@@ -461,10 +465,22 @@ public final class NvmeController implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device refuses
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
-        MemoryRegion region = domain.register(memory, access);
+        MemoryRegion region = domain.register(memory, lendsByWindows() ? lentByWindows(access) : access);
         regions.removeIf(each -> !each.isOpen());
         regions.add(region);
         return region;
+    }
+
+    /** Whether commands lend their memory by windows, so that regions need no access of peers. */
+    boolean lendsByWindows() {
+        return options.remoteInvalidation();
+    }
+
+    private static AccessFlag[] lentByWindows(AccessFlag... access) {
+        Set<AccessFlag> flags = EnumSet.of(AccessFlag.MW_BIND, access);
+        flags.remove(AccessFlag.REMOTE_READ);
+        flags.remove(AccessFlag.REMOTE_WRITE);
+        return flags.toArray(AccessFlag[]::new);
     }
 
     /**
@@ -508,7 +524,8 @@ public final class NvmeController implements AutoCloseable {
 
     /**
      * Returns the protection domain of all queues, to create a {@link org.rdmapanama.pool.RegisteredPool} on. The pool needs
-     * LOCAL_WRITE, REMOTE_READ for writes to the namespace, and REMOTE_WRITE for reads.
+     * LOCAL_WRITE, REMOTE_READ for writes to the namespace, and REMOTE_WRITE for reads; with {@link
+     * NvmeOptions#remoteInvalidation} LOCAL_WRITE and MW_BIND.
      *
      * @return the protection domain, which is closed with this
      */

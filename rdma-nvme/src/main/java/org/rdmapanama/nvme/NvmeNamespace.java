@@ -337,10 +337,22 @@ public final class NvmeNamespace {
         if (!region.isOpen()) {
             throw new IllegalStateException(region + " is closed");
         }
-        AccessFlag needed = opcode == Opcode.READ ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ;
+        if (controller.lendsByWindows()) {
+            checkAccess(region, opcode, AccessFlag.MW_BIND);
+            if (opcode == Opcode.READ) {
+                checkAccess(region, opcode, AccessFlag.LOCAL_WRITE);
+            }
+        } else {
+            checkAccess(region, opcode, opcode == Opcode.READ ? AccessFlag.REMOTE_WRITE : AccessFlag.REMOTE_READ);
+        }
+    }
+
+    private void checkAccess(MemoryRegion region, int opcode, AccessFlag needed) {
         if (!region.access().contains(needed)) {
             throw new IllegalArgumentException(region + " must be registered with " + needed + " for "
-                    + Opcode.name(false, opcode, 0) + ", and has " + region.access());
+                    + Opcode.name(false, opcode, 0)
+                    + (controller.lendsByWindows() ? " with NvmeOptions.remoteInvalidation" : "") + ", and has "
+                    + region.access());
         }
     }
 

@@ -30,6 +30,7 @@ public final class NvmeOptions {
     private int queueSize = 128;
     private int maxQueues = 64;
     private int inCapsuleData = 4096;
+    private boolean remoteInvalidation;
     private Duration keepAlive = Duration.ofSeconds(5);
     private Duration connectTimeout = Duration.ofSeconds(10);
     private Duration commandTimeout = Duration.ofSeconds(30);
@@ -171,6 +172,27 @@ public final class NvmeOptions {
     }
 
     /**
+     * Sets whether each I/O command lends its memory to the controller, instead of naming the key of a region: only the memory
+     * of the command, only for reading or only for writing, only to the connection of its queue, and only until the command
+     * has ended. A hostile or late controller cannot reach other memory, or that memory later. The host binds a memory window
+     * of type 2 for each command, and the controller is to invalidate its key with the response (RDMA Transport 1.0, 3.2.1).
+     * If it does not, the host does so itself, before the command ends. Data that goes in the capsule of its command is not
+     * lent. A controller that invalidates another key counts as lost.
+     *
+     * <p>Memory of {@link NvmeController#allocate} and {@link NvmeController#register} is then registered without access for
+     * peers. Other regions need MW_BIND, and LOCAL_WRITE for reads; with REMOTE_READ or REMOTE_WRITE they would stay open to the
+     * controller. The device must have windows of type 2, or connecting fails. Soft-RoCE of Linux 6.1 lets a controller reach the
+     * whole region that a window is bound to, for as long as it is bound.
+     *
+     * @param on false by default
+     * @return this
+     */
+    public NvmeOptions remoteInvalidation(boolean on) {
+        remoteInvalidation = on;
+        return this;
+    }
+
+    /**
      * Sets after which time without a word of this host the controller may end the association. The host sends Keep Alive in
      * half of it (Base 2.0, 3.9).
      *
@@ -287,6 +309,7 @@ public final class NvmeOptions {
         copy.maxQueues = maxQueues;
         copy.queueSize = queueSize;
         copy.inCapsuleData = inCapsuleData;
+        copy.remoteInvalidation = remoteInvalidation;
         copy.keepAlive = keepAlive;
         copy.connectTimeout = connectTimeout;
         copy.commandTimeout = commandTimeout;
@@ -333,6 +356,10 @@ public final class NvmeOptions {
 
     int inCapsuleData() {
         return inCapsuleData;
+    }
+
+    boolean remoteInvalidation() {
+        return remoteInvalidation;
     }
 
     Duration keepAlive() {

@@ -25,8 +25,8 @@ import org.rdmapanama.pool.RegisteredBuffer;
  *
  * <p>The memory of a command must not be used, nor its region closed, before the command has ended. When the controller is
  * lost, all commands end with {@link NvmeStatus#HOST_PATH_ERROR}, and the connection is gone then. A target that is hostile
- * may still reach their memory by another queue of the controller, until that has ended as well: who fears that, closes the
- * region before the memory is used again.
+ * may still reach their memory by another queue of the controller, until that has ended as well: a program that fears that
+ * closes the region before the memory is used again, or connects with {@link NvmeOptions#remoteInvalidation}.
  *
  * <p>Threads: one at a time. Others wait; a thread in {@link #await} holds them up.
  */

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.Opcode;
@@ -52,14 +54,16 @@ class AbortLabTest {
         return results;
     }
 
-    @Test
-    void shouldAbortWhatTheTargetHasNotBegun() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldAbortWhatTheTargetHasNotBegun(boolean invalidates) throws Exception {
         Path path = folder.resolve("disk.img");
         Files.write(path, new byte[64 * Disk.BLOCK]);
         GatedFile gated = new GatedFile(FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE));
         try (NvmeBacking backing = NvmeBacking.ofChannel(gated, 64L * Disk.BLOCK, false);
                 Disk disk = new Disk(backing, Disk.BLOCK);
-                NvmeController controller = disk.connect(options(20_000).commandTimeout(Duration.ofSeconds(3)));
+                NvmeController controller = disk.connect(
+                        options(20_000).commandTimeout(Duration.ofSeconds(3)).remoteInvalidation(invalidates));
                 NvmeQueue queue = controller.openQueue()) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemoryRegion region = controller.allocate(4096);

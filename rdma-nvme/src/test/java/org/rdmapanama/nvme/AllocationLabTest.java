@@ -7,8 +7,9 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.MemoryRegion;
 
 /** Commands of a queue leave no garbage: neither in the thread of the host, nor in that of the target's queue. */
@@ -58,10 +59,12 @@ class AllocationLabTest {
         assertTrue(host < ROUND && other < ROUND, found);
     }
 
-    @Test
-    void shouldAllocateNothingForReadsAndWrites() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldAllocateNothingForReadsAndWrites(boolean invalidates) throws Exception {
         try (Disk disk = Disk.ofMemory(4096);
-                NvmeController controller = disk.connect(Disk.options().keepAlive(Duration.ZERO));
+                NvmeController controller =
+                        disk.connect(Disk.options().keepAlive(Duration.ZERO).remoteInvalidation(invalidates));
                 NvmeQueue queue = controller.openQueue()) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemoryRegion region = controller.allocate(64 * 1024);

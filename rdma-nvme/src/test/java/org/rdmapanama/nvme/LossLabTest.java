@@ -15,6 +15,8 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.testing.Async;
@@ -26,10 +28,12 @@ import org.rdmapanama.testing.Lab;
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LossLabTest {
-    @Test
-    void shouldEndAllCommandsWhenTheTargetGoes() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldEndAllCommandsWhenTheTargetGoes(boolean invalidates) throws Exception {
         try (Disk disk = Disk.ofMemory(4096);
-                NvmeController controller = disk.connect(Disk.options().queues(2));
+                NvmeController controller =
+                        disk.connect(Disk.options().queues(2).remoteInvalidation(invalidates));
                 NvmeQueue queue = controller.openQueue()) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemoryRegion region = controller.allocate(1 << 20);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Bound;
@@ -33,10 +33,24 @@ class QueueLabTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {2, 3, 32, 128})
-    void shouldKeepTheWholeQueueUnderWay(int entries) throws Exception {
-        try (Disk disk = Disk.ofMemory(BLOCKS);
-                NvmeController controller = disk.connect(Disk.options().queueSize(entries));
+    @CsvSource({
+        "2, false",
+        "3, false",
+        "32, false",
+        "128, false",
+        "2, true",
+        "3, true",
+        "32, true",
+        "128, true",
+        "1024, true"
+    })
+    void shouldKeepTheWholeQueueUnderWay(int entries, boolean invalidates) throws Exception {
+        NvmeBacking backing = NvmeBacking.ofMemory(BLOCKS * Disk.BLOCK);
+        NvmeTargetOptions served =
+                new NvmeTargetOptions(Disk.NAME).queueSize(1024).namespace(1, Disk.BLOCK, backing);
+        try (Disk disk = new Disk(served, backing);
+                NvmeController controller =
+                        disk.connect(Disk.options().queueSize(entries).remoteInvalidation(invalidates));
                 NvmeQueue queue = controller.openQueue()) {
             assertEquals(entries - 1, queue.depth());
             NvmeNamespace namespace = controller.namespaces().getFirst();

@@ -5,8 +5,11 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.MemoryRegion;
@@ -19,6 +22,7 @@ import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RdmaServerOptions;
 import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ConnectData;
@@ -27,6 +31,7 @@ import org.rdmapanama.nvme.wire.Opcode;
 import org.rdmapanama.nvme.wire.PrivateData;
 import org.rdmapanama.nvme.wire.Property;
 import org.rdmapanama.nvme.wire.Response;
+import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Lab;
 
 /** A target that answers rightly, except where a test says otherwise. It keeps no data. */
@@ -34,6 +39,9 @@ final class RawTarget implements AutoCloseable {
     static final int BLOCKS = 1000;
     private static final int ENTRIES = 128;
     private static final int CAPSULE = Command.BYTES + ConnectData.BYTES + 8192;
+
+    /** The identifier of an access to the host's memory. */
+    private static final long ACCESS = 1L << 32;
 
     /** What a test does with an answer. */
     interface Fault {
@@ -57,14 +65,35 @@ final class RawTarget implements AutoCloseable {
         int answer(MemorySegment command, MemorySegment data, MemorySegment response);
     }
 
+    /** Decides which key of the host an answer invalidates. */
+    interface Invalidation {
+        Invalidation NONE = command -> null;
+
+        /** The key of the command, if that asks for it: what a target is to do. */
+        Invalidation AS_ASKED =
+                command -> Command.descriptorType(command) == Command.KEYED_INVALIDATE ? Command.key(command) : null;
+
+        /** Returns the key; null for none. */
+        Integer key(MemorySegment command);
+    }
+
+    /** An access to the host's memory by the connection of a queue, and how it ended. */
+    private record Access(
+            int queue, boolean writes, long address, int key, CompletableFuture<CompletionStatus> outcome) {}
+
+    /** An answer that is sent later: where it is, and the key that it invalidates, or null. */
+    private record Postponed(long place, Integer key) {}
+
     private final VerbsArena arena = VerbsArena.ofShared();
     private final RdmaServer server;
+    private final Queue<Access> accesses = new ConcurrentLinkedQueue<>();
     private final List<Thread> threads = new CopyOnWriteArrayList<>();
     private final Set<RdmaConnection> connections = ConcurrentHashMap.newKeySet();
     private final NvmeTargetOptions options =
             new NvmeTargetOptions(Disk.NAME).namespace(1, 512, NvmeBacking.ofMemory(BLOCKS * 512L));
     private volatile boolean closed;
     volatile Fault fault = Fault.NONE;
+    volatile Invalidation invalidation = Invalidation.NONE;
 
     /** Whether the answers are sent now that come later. */
     volatile boolean late;
@@ -83,16 +112,16 @@ final class RawTarget implements AutoCloseable {
                                 .singleCompletionQueue(true)
                                 .completionEvents(true)
                                 .privateData(PrivateData.answer(ENTRIES))
-                                .prepare(connection -> connection.attach(new Queue(connection)))));
+                                .prepare(connection -> connection.attach(new Served(connection)))));
         start("raw-target", () -> {
             while (!closed) {
                 server.accept(Duration.ofMillis(50)).ifPresent(connection -> {
                     connections.add(connection);
-                    start("raw-target-queue", ((Queue) connection.attachment())::run);
+                    start("raw-target-queue", ((Served) connection.attachment())::run);
                 });
                 for (RdmaConnection gone = server.nextEnded(); gone != null; gone = server.nextEnded()) {
+                    // Its thread closes it.
                     connections.remove(gone);
-                    gone.close();
                 }
             }
         });
@@ -127,11 +156,30 @@ final class RawTarget implements AutoCloseable {
         connections.clear();
     }
 
+    /**
+     * Writes a few bytes into the memory of the host, or reads them, whether it may or not.
+     *
+     * @param queue the number of the queue whose connection it uses
+     */
+    CompletionStatus access(int queue, boolean writes, long address, int key) throws Exception {
+        CompletableFuture<CompletionStatus> outcome = new CompletableFuture<>();
+        accesses.add(new Access(queue, writes, address, key, outcome));
+        return Async.get(outcome);
+    }
+
     InetSocketAddress address() {
         return server.localAddress();
     }
 
-    private final class Queue {
+    /** Where the responses begin in the memory of a queue, behind a page, and how much an access moves. */
+    private static final int RESPONSES = 4096;
+
+    private static final int ACCESS_BYTES = 8;
+
+    /** What an access writes. */
+    static final byte WRITTEN = 0x77;
+
+    private final class Served {
         final RdmaConnection connection;
         final MemoryRegion memory;
         final MemoryRegion page;
@@ -141,16 +189,20 @@ final class RawTarget implements AutoCloseable {
         final SendWorkRequest write;
         private int size = 32;
         private int head;
-        private boolean isAdmin = true;
+        private int number;
         private int configuration;
 
-        /** Where the responses are that are sent later. */
-        private final List<Long> postponed = new ArrayList<>();
+        /** The responses that are sent later. */
+        private final List<Postponed> postponed = new ArrayList<>();
 
-        Queue(RdmaConnection connection) {
+        /** The access that is under way; null if there is none. */
+        private Access access;
+
+        Served(RdmaConnection connection) {
             this.connection = connection;
             memory = connection.register(ENTRIES * CAPSULE, AccessFlag.LOCAL_WRITE);
-            page = connection.register(4096 + ENTRIES * 64, AccessFlag.LOCAL_WRITE);
+            page = connection.register(RESPONSES + ENTRIES * 64 + ACCESS_BYTES, AccessFlag.LOCAL_WRITE);
+            page.memory().asSlice(RESPONSES + ENTRIES * 64L).fill(WRITTEN);
             completions = new WorkCompletions(connection.sendQueue(), 16);
             send = SendWorkRequest.allocate(connection.queuePair(), 1);
             write = SendWorkRequest.allocate(connection.queuePair(), 1);
@@ -163,24 +215,50 @@ final class RawTarget implements AutoCloseable {
         }
 
         void run() throws InterruptedException {
-            while (!closed && connection.isConnected()) {
-                int count = connection.sendQueue().await(completions, Duration.ofMillis(50));
-                while (late && !postponed.isEmpty()) {
-                    connection
-                            .queuePair()
-                            .postSend(send.clear()
-                                    .send()
-                                    .signaled(true)
-                                    .add(page, postponed.removeFirst(), Response.BYTES));
-                }
-                for (int i = 0; i < count; i++) {
-                    if (completions.succeeded(i) && completions.opcode(i) == CompletionOpcode.RECV) {
-                        int slot = (int) completions.id(i);
-                        answer(memory.memory().asSlice((long) slot * CAPSULE, CAPSULE));
-                        connection.queuePair().postReceive(receives[slot]);
+            try {
+                // The outcome of an access is known before the end of the connection that it leads to.
+                while (!closed && (connection.isConnected() || access != null)) {
+                    begin();
+                    int count = connection.sendQueue().await(completions, Duration.ofMillis(20));
+                    while (late && !postponed.isEmpty()) {
+                        Postponed next = postponed.removeFirst();
+                        connection.queuePair().postSend(response(next.place(), Response.BYTES, next.key()));
+                    }
+                    for (int i = 0; i < count; i++) {
+                        if (access != null && completions.id(i) == ACCESS) {
+                            access.outcome().complete(completions.status(i));
+                            access = null;
+                        } else if (completions.succeeded(i) && completions.opcode(i) == CompletionOpcode.RECV) {
+                            int slot = (int) completions.id(i);
+                            answer(memory.memory().asSlice((long) slot * CAPSULE, CAPSULE));
+                            connection.queuePair().postReceive(receives[slot]);
+                        }
                     }
                 }
+            } finally {
+                connections.remove(connection);
+                connection.close();
             }
+        }
+
+        /** Begins an access that a test wants, if it is one by this queue. */
+        private void begin() {
+            Access next = accesses.peek();
+            if (access == null && next != null && next.queue() == number && accesses.remove(next)) {
+                access = next;
+                write.clear().id(ACCESS).signaled(true).next(null).add(page, RESPONSES + ENTRIES * 64L, ACCESS_BYTES);
+                connection
+                        .queuePair()
+                        .postSend(
+                                next.writes()
+                                        ? write.rdmaWrite(next.address(), next.key())
+                                        : write.rdmaRead(next.address(), next.key()));
+            }
+        }
+
+        private SendWorkRequest response(long place, int length, Integer key) {
+            send.clear().signaled(true).add(page, place, length);
+            return key == null ? send.send() : send.sendWithInvalidate(key);
         }
 
         private void answer(MemorySegment command) {
@@ -191,7 +269,7 @@ final class RawTarget implements AutoCloseable {
                 switch (Command.fabricsType(command)) {
                     case Opcode.CONNECT -> {
                         size = Command.connectSize(command) + 1;
-                        isAdmin = Command.connectQueue(command) == 0;
+                        number = Command.connectQueue(command);
                         result = 1;
                     }
                     case Opcode.PROPERTY_GET ->
@@ -206,7 +284,7 @@ final class RawTarget implements AutoCloseable {
                         // Nothing to do.
                     }
                 }
-            } else if (isAdmin) {
+            } else if (number == 0) {
                 if (opcode == Opcode.ASYNC_EVENT_REQUEST) {
                     if (events.getAndDecrement() <= 0) {
                         return;
@@ -231,20 +309,23 @@ final class RawTarget implements AutoCloseable {
                 }
             }
             head = (head + 1) % size;
-            long place = 4096 + 64L * (head % ENTRIES);
+            long place = RESPONSES + 64L * (head % ENTRIES);
             MemorySegment response = page.memory().asSlice(place, 64);
             Response.write(response, result, head, 0, Command.id(command), 0);
             int length = fault.answer(command, data, response);
             if (length == Fault.SILENCE) {
                 return;
             }
+            Integer key = invalidation.key(command);
             if (length == Fault.LATER) {
-                postponed.add(place);
+                postponed.add(new Postponed(place, key));
                 return;
             }
-            send.clear().send().signaled(true).add(page, place, length);
+            response(place, length, key);
             if (data.byteSize() > 0) {
                 write.clear()
+                        .id(0)
+                        .signaled(false)
                         .rdmaWrite(Command.address(command), Command.key(command))
                         .add(page, 0, data.byteSize())
                         .next(send);

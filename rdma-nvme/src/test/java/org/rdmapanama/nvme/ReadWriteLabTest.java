@@ -105,15 +105,18 @@ class ReadWriteLabTest {
 
     @ParameterizedTest
     @CsvSource({
-        "memory, 512, 4096",
-        "memory, 4096, 0",
-        "file, 512, 0",
-        "file, 4096, 8192",
-        "mapped, 512, 4096",
-        "mapped, 4096, 4096",
-        "memory, 65536, 4096"
+        "memory, 512, 4096, false",
+        "memory, 4096, 0, false",
+        "file, 512, 0, false",
+        "file, 4096, 8192, false",
+        "mapped, 512, 4096, false",
+        "mapped, 4096, 4096, false",
+        "memory, 65536, 4096, false",
+        "memory, 512, 4096, true",
+        "file, 512, 0, true"
     })
-    void shouldKeepAllSizesAtAllPlaces(String kind, int blockSize, int inCapsule) throws Exception {
+    void shouldKeepAllSizesAtAllPlaces(String kind, int blockSize, int inCapsule, boolean invalidates)
+            throws Exception {
         long bytes = 4L << 20;
         NvmeBacking backing = backing(kind, bytes);
         NvmeTargetOptions served =
@@ -121,7 +124,8 @@ class ReadWriteLabTest {
         byte[] model = new byte[(int) bytes];
         try (backing;
                 Disk disk = new Disk(served, backing);
-                NvmeController controller = disk.connect(Disk.options().inCapsuleData(65536))) {
+                NvmeController controller =
+                        disk.connect(Disk.options().inCapsuleData(65536).remoteInvalidation(invalidates))) {
             assertEquals(inCapsule, controller.inCapsuleData());
             NvmeNamespace namespace = controller.namespaces().getFirst();
             assertEquals(3, namespace.id());

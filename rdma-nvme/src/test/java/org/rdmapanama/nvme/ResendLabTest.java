@@ -64,10 +64,13 @@ class ResendLabTest {
         return seen;
     }
 
-    @Test
-    void shouldSendCommandsAgain() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldSendCommandsAgain(boolean invalidates) throws Exception {
         try (RawTarget target = new RawTarget();
-                NvmeController controller = NvmeController.connect(target.address(), options(1))) {
+                NvmeController controller =
+                        NvmeController.connect(target.address(), options(1).remoteInvalidation(invalidates))) {
+            target.invalidation = RawTarget.Invalidation.AS_ASKED;
             NvmeNamespace namespace = controller.namespaces().getFirst();
             MemorySegment memory = controller.allocate(4096).memory();
             for (Map.Entry<Integer, Runnable> each : calls(namespace, memory).entrySet()) {
