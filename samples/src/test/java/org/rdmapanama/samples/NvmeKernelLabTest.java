@@ -44,6 +44,8 @@ import org.rdmapanama.nvme.NvmeQueue;
 import org.rdmapanama.nvme.NvmeStatus;
 import org.rdmapanama.nvme.NvmeTarget;
 import org.rdmapanama.nvme.NvmeTargetOptions;
+import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
@@ -187,6 +189,26 @@ class NvmeKernelLabTest {
             VerifiedLoad load = new VerifiedLoad(queue, disk, depth, 0, (int) disk.blockCount(), depth);
             assertEquals(NvmeStatus.SUCCESS, load.run(commands, maxBlocks));
             assertSame(load, device(id), 0);
+        }
+    }
+
+    /** Each command lends its memory by a window, which Soft-RoCE binds, and whose key the kernel's target invalidates. */
+    @ParameterizedTest
+    @CsvSource({"1, 7, 30, 256", "2, 127, 254, 4"})
+    void shouldBearLoadWithRemoteInvalidation(int id, int depth, int commands, int maxBlocks) throws Exception {
+        try (NvmeController controller =
+                        NvmeController.connect(Lab.first(PORT), options().remoteInvalidation(true));
+                NvmeQueue queue = controller.openQueue()) {
+            NvmeNamespace disk = namespace(controller, id);
+            VerifiedLoad load = new VerifiedLoad(queue, disk, depth, 0, (int) disk.blockCount(), depth);
+            assertEquals(NvmeStatus.SUCCESS, load.run(commands, maxBlocks));
+            assertSame(load, device(id), 0);
+            // Failures, whose keys the kernel invalidates as well, and the range of a deallocation.
+            MemorySegment block = controller.allocate(4096).memory();
+            assertThrows(NvmeException.class, () -> disk.read(disk.blockCount(), block));
+            disk.deallocate(0, 1);
+            disk.read(0, block);
+            assertTrue(controller.isConnected());
         }
     }
 
@@ -384,6 +406,23 @@ class NvmeKernelLabTest {
                 String size = Integer.toString(SOFT_SIZE);
                 assertSucceeds(machine, command(more, "nvme", "read", machine.kernel, copy.toString(), "-s", size));
                 assertArrayEquals(random(SOFT_SIZE, 7), Files.readAllBytes(copy));
+
+                Path packets = folder.resolve("packets");
+                KernelTarget.write(large, 0, random(SOFT_SIZE, 9));
+                String[] lent = {
+                    "--pcap",
+                    packets.toString(),
+                    "nvme",
+                    "read",
+                    machine.kernel,
+                    copy.toString(),
+                    "-s",
+                    size,
+                    "--invalidate"
+                };
+                assertSucceeds(machine, command(more, lent));
+                assertArrayEquals(random(SOFT_SIZE, 9), Files.readAllBytes(copy));
+                assertTrue(invalidations(packets) > 0, "the kernel has invalidated no keys");
             } finally {
                 KernelTarget.stop(there);
             }
@@ -400,6 +439,19 @@ class NvmeKernelLabTest {
                 }
             }
         }
+    }
+
+    /** Returns how many packets of a capture invalidate a key. */
+    private static int invalidations(Path packets) throws IOException {
+        int[] count = new int[1];
+        try (CaptureFile capture = new CaptureFile(packets)) {
+            capture.forEach((packet, bytes, own) -> {
+                if (Opcode.hasInvalidate(Bth.opcode(packet))) {
+                    count[0]++;
+                }
+            });
+        }
+        return count[0];
     }
 
     private static String[] command(String[] options, String... words) {

@@ -1,10 +1,13 @@
 package org.rdmapanama.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,6 +23,11 @@ import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.NeedsKernelDevice;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.nvme.NvmeBacking;
+import org.rdmapanama.nvme.NvmeController;
+import org.rdmapanama.nvme.NvmeOptions;
+import org.rdmapanama.nvme.NvmeTarget;
+import org.rdmapanama.nvme.NvmeTargetOptions;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.RpingEnd;
 
@@ -63,6 +71,25 @@ class SoftwareIwarpLabTest {
     void shouldPingOverTheWire() throws Exception {
         shouldPing("10.78.0.1", "veth2", "10.78.0.2", "veth3");
         shouldPing("10.78.0.2", "veth3", "10.78.0.1", "veth2");
+    }
+
+    @Test
+    void shouldNotLendMemoryByWindows() throws Exception {
+        String name = "nqn.2026-01.org.rdmapanama:iwarp";
+        NvmeTargetOptions served = new NvmeTargetOptions(name).namespace(1, 512, NvmeBacking.ofMemory(1 << 20));
+        InetSocketAddress address = new InetSocketAddress("10.78.0.2", Lab.port());
+        NvmeOptions options = new NvmeOptions()
+                .subsystem(name)
+                .localAddress(InetAddress.getByName("10.78.0.1"))
+                .remoteInvalidation(true);
+        try (NvmeTarget target = NvmeTarget.serve(address, served)) {
+            IllegalStateException e = assertThrows(
+                    IllegalStateException.class,
+                    () -> NvmeController.connect(target.address(), options).close());
+            assertTrue(
+                    e.getMessage().startsWith("the device siw0 has no memory windows of type 2, which NvmeOptions."),
+                    e::getMessage);
+        }
     }
 
     /** The client has its data read and written back by the server, and checks it (-V). */

@@ -86,6 +86,9 @@ final class NvmeBenchCommand implements Callable<Integer> {
     @Option(names = "--sequential", description = "One place after the other, instead of places at random.")
     private boolean sequential;
 
+    @Mixin
+    private NvmeLending lending;
+
     @Option(names = "--plot", paramLabel = "FILE.svg", description = "Also plot the distribution of the times.")
     private Path plot;
 
@@ -99,7 +102,7 @@ final class NvmeBenchCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         check();
         PrintWriter out = spec.commandLine().getOut();
-        try (NvmeController controller = host.connect()) {
+        try (NvmeController controller = host.connect(lending)) {
             NvmeNamespace chosen = NvmeHost.namespace(controller, namespace);
             int bytes = bytes(chosen);
             try (NvmeLoad load = new NvmeLoad(chosen, operation == Operation.write, bytes, depth, sequential)) {

@@ -53,6 +53,9 @@ final class NvmeCopyCommand implements Callable<Integer> {
     private NvmeRange range;
 
     @Mixin
+    private NvmeLending lending;
+
+    @Mixin
     CommonOptions common;
 
     @Spec
@@ -66,8 +69,8 @@ final class NvmeCopyCommand implements Callable<Integer> {
             throw host.wrong("--to-namespace must not be negative: " + toNamespace);
         }
         PrintWriter out = spec.commandLine().getOut();
-        try (NvmeController source = host.connect();
-                NvmeController target = host.connect(to, toPort, toSubsystem)) {
+        try (NvmeController source = host.connect(lending);
+                NvmeController target = host.connect(to, toPort, toSubsystem, lending)) {
             NvmeNamespace from = NvmeHost.namespace(source, range.namespace());
             NvmeNamespace into = NvmeHost.namespace(target, toNamespace, "--to-namespace");
             long offset = range.offset(from);

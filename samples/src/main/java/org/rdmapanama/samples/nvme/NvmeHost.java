@@ -103,8 +103,13 @@ final class NvmeHost {
         return NvmeDiscovery.discover(address(), options());
     }
 
+    /** Connects to look at the controller, and not to move data. */
     NvmeController connect() throws InterruptedException {
-        return connect(address(), subsystem, "--subsystem");
+        return connect(new NvmeLending());
+    }
+
+    NvmeController connect(NvmeLending lending) throws InterruptedException {
+        return connect(address(), subsystem, "--subsystem", lending);
     }
 
     /**
@@ -112,12 +117,13 @@ final class NvmeHost {
      *
      * @param its the name of a subsystem, or null for the only one
      */
-    NvmeController connect(String to, int itsPort, String its) throws InterruptedException {
-        return connect(address(to, "--to-port", itsPort), its, "--to-subsystem");
+    NvmeController connect(String to, int itsPort, String its, NvmeLending lending) throws InterruptedException {
+        return connect(address(to, "--to-port", itsPort), its, "--to-subsystem", lending);
     }
 
-    private NvmeController connect(InetSocketAddress address, String name, String option) throws InterruptedException {
-        NvmeOptions options = options();
+    private NvmeController connect(InetSocketAddress address, String name, String option, NvmeLending lending)
+            throws InterruptedException {
+        NvmeOptions options = lending.applyTo(options());
         return NvmeController.connect(address, options.subsystem(name == null ? onlySubsystem(address, option) : name));
     }
 

@@ -29,6 +29,9 @@ final class NvmeReadCommand implements Callable<Integer> {
     private NvmeRange range;
 
     @Mixin
+    private NvmeLending lending;
+
+    @Mixin
     CommonOptions common;
 
     @Spec
@@ -39,7 +42,7 @@ final class NvmeReadCommand implements Callable<Integer> {
         host.check();
         range.check(host);
         PrintWriter out = spec.commandLine().getOut();
-        try (NvmeController controller = host.connect()) {
+        try (NvmeController controller = host.connect(lending)) {
             NvmeNamespace namespace = NvmeHost.namespace(controller, range.namespace());
             long offset = range.offset(namespace);
             long size = range.size(namespace, Long.MAX_VALUE);

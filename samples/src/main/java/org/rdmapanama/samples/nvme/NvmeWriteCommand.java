@@ -33,6 +33,9 @@ final class NvmeWriteCommand implements Callable<Integer> {
     private NvmeRange range;
 
     @Mixin
+    private NvmeLending lending;
+
+    @Mixin
     CommonOptions common;
 
     @Spec
@@ -44,7 +47,7 @@ final class NvmeWriteCommand implements Callable<Integer> {
         range.check(host);
         PrintWriter out = spec.commandLine().getOut();
         try (FileChannel opened = FileChannel.open(file, StandardOpenOption.READ);
-                NvmeController controller = host.connect()) {
+                NvmeController controller = host.connect(lending)) {
             NvmeNamespace namespace = NvmeHost.namespace(controller, range.namespace());
             long offset = range.offset(namespace);
             long size = range.size(namespace, opened.size());

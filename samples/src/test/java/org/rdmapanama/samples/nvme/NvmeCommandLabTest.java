@@ -66,7 +66,8 @@ class NvmeCommandLabTest {
                 "-s",
                 "300KiB",
                 "--depth",
-                "1"));
+                "1",
+                "--invalidate"));
         assertArrayEquals(
                 Arrays.copyOfRange(FillPattern.bytes(SIZE, 6), 64 * 1024, 364 * 1024), Files.readAllBytes(copy));
 
@@ -79,6 +80,11 @@ class NvmeCommandLabTest {
         Run wrong = Run.start("nvme", "info", host, "-p", port, "-n", "nqn.2026-01.org.example:no");
         assertEquals(1, wrong.join());
         assertTrue(wrong.err().contains("a parameter of Connect is not allowed"), wrong::toString);
+
+        byte[] other = FillPattern.bytes(SIZE, 8);
+        Files.write(data, other);
+        succeed(Run.start("nvme", "write", host, data.toString(), "-p", port, "--namespace", "1", "--invalidate"));
+        assertArrayEquals(other, Files.readAllBytes(disk));
 
         server.interrupt();
         assertEquals(130, server.join(), server::toString);
@@ -98,6 +104,9 @@ class NvmeCommandLabTest {
         second.await("until Ctrl-C");
 
         succeed(Run.start("nvme", "copy", host, host, "-p", port, "--to-port", toPort, "--depth", "3"));
+        assertArrayEquals(Arrays.copyOf(data, SIZE + 4096), Files.readAllBytes(disk));
+        Files.write(disk, new byte[SIZE + 4096]);
+        succeed(Run.start("nvme", "copy", host, host, "-p", port, "--to-port", toPort, "--invalidate"));
         assertArrayEquals(Arrays.copyOf(data, SIZE + 4096), Files.readAllBytes(disk));
         Run more = Run.start("nvme", "copy", host, host, "-p", toPort, "--to-port", port);
         assertEquals(1, more.join());
@@ -137,7 +146,8 @@ class NvmeCommandLabTest {
                 "--count",
                 Integer.toString(SIZE / 65536),
                 "--warmup",
-                "0");
+                "0",
+                "--invalidate");
         succeed(writes);
         assertArrayEquals(new byte[SIZE], Files.readAllBytes(source));
         Run odd = Run.start("nvme", "bench", host, "-p", port, "--block", "5000");
