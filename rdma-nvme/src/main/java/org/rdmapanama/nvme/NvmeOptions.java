@@ -181,8 +181,9 @@ public final class NvmeOptions {
      *
      * <p>Memory of {@link NvmeController#allocate} and {@link NvmeController#register} is then registered without access for
      * peers. Other regions need MW_BIND, and LOCAL_WRITE for reads; with REMOTE_READ or REMOTE_WRITE they would stay open to the
-     * controller. The device must have windows of type 2, or connecting fails. Soft-RoCE of Linux 6.1 lets a controller reach the
-     * whole region that a window is bound to, for as long as it is bound.
+     * controller. The device must have windows of type 2, or connecting fails. Soft-RoCE of Linux 6.1 protects from a hostile
+     * controller in part only: it lets it reach the whole region that a window is bound to, for as long as it is bound, and the
+     * kernel crashes when a peer invalidates the key of a window that is not bound.
      *
      * @param on false by default
      * @return this

@@ -12,8 +12,10 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,12 +34,14 @@ import org.rdmapanama.pool.RegisteredPool;
 import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.FillPattern;
+import org.rdmapanama.testing.LabDevices;
 
 /** Commands that lend their memory by windows, to targets that give it back and to others. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InvalidationLabTest {
     private static final int PAGE = 4096;
+    private static final int ROUNDS = Integer.getInteger("hostile.invalidations", 30);
 
     /** Memory that a command has lent. */
     private record Lent(long address, int key) {
@@ -253,14 +257,15 @@ class InvalidationLabTest {
     void shouldInvalidateTheKeysItself() throws Exception {
         try (RawTarget target = new RawTarget();
                 NvmeController controller =
-                        NvmeController.connect(target.address(), options().queueSize(4))) {
+                        NvmeController.connect(target.address(), options().queueSize(2))) {
             NvmeNamespace namespace = controller.namespaces().getFirst();
             int commands = 4;
             MemorySegment memory = controller
                     .allocate((long) commands * controller.maxTransfer())
                     .memory();
             HostQueue queue = queueOf(controller);
-            int rounds = 100;
+            // The only window is bound under all of its 256 keys, and more.
+            int rounds = 40;
             for (int i = 0; i < rounds; i++) {
                 // Both take several commands.
                 namespace.read(0, memory);
@@ -323,6 +328,57 @@ class InvalidationLabTest {
         String message = lose(second, Lent::key);
         assertTrue(message.contains("which invalidates the key 0x"), message);
         assertTrue(message.contains("though that was not lent to it"), message);
+    }
+
+    /** A controller that now and then invalidates nothing, the key of an earlier command, or any: all commands end. */
+    @Test
+    void shouldSurviveRandomInvalidations() throws Exception {
+        long seed = Long.getLong("hostile.seed", 21);
+        int ended = 0;
+        int lost = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            Random random = new Random(seed + round);
+            int rarely = 1 + random.nextInt(1000);
+            try (RawTarget target = new RawTarget();
+                    NvmeController controller =
+                            NvmeController.connect(target.address(), options().queueSize(8));
+                    NvmeQueue queue = controller.openQueue()) {
+                NvmeNamespace namespace = controller.namespaces().getFirst();
+                MemoryRegion region = controller.allocate(4 * PAGE);
+                AtomicInteger earlier = new AtomicInteger();
+                target.invalidation = command -> {
+                    Integer own = RawTarget.Invalidation.AS_ASKED.key(command);
+                    int before = own == null ? earlier.get() : earlier.getAndSet(own);
+                    if (random.nextInt(rarely) > 0) {
+                        return random.nextInt(3) == 0 ? null : own;
+                    }
+                    // The kernel crashes when a key is invalidated whose window is not bound (rxe_invalidate_mw, Linux
+                    // 6.1).
+                    return random.nextBoolean() && !LabDevices.areNative() ? before : random.nextInt();
+                };
+                NvmeResults results = new NvmeResults(queue.depth());
+                Bound bound = Bound.ofSeconds(30);
+                for (int command = 0; command < 300 && controller.isConnected(); command++) {
+                    try {
+                        while (!(random.nextBoolean()
+                                ? queue.tryRead(namespace, 0, region, 0, 16, command)
+                                : queue.tryFlush(namespace, command))) {
+                            bound.check("no command ends");
+                            ended += queue.await(results, Duration.ofSeconds(1));
+                        }
+                    } catch (NvmeException e) {
+                        assertEquals(NvmeStatus.HOST_PATH_ERROR, e.status());
+                    }
+                }
+                while (queue.pending() > 0) {
+                    bound.check("commands have not ended");
+                    ended += queue.await(results, Duration.ofSeconds(1));
+                }
+                lost += controller.isConnected() ? 0 : 1;
+            }
+        }
+        System.out.println(ended + " commands ended, and " + lost + " of " + ROUNDS + " controllers were lost");
+        assertTrue(ended > 0 && lost > 0, "the answers were all of one kind");
     }
 
     @Test
