@@ -159,6 +159,7 @@ public final class MemoryWindowBinding {
      * part begins.
      */
     static long check(MemoryWindow window, int rkey, MemoryRegion region, long offset, long length, AccessFlag access) {
+        Objects.requireNonNull(window, "memoryWindow");
         Objects.requireNonNull(access, "access");
         long start = region.addressOf(offset, length);
         if (!ALLOWED.contains(access) || access == AccessFlag.ZERO_BASED) {
