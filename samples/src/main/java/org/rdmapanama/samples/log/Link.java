@@ -15,8 +15,8 @@ interface Link extends AutoCloseable {
     /** Returns the index of the last record that the replica has, as the durability demands. */
     long stored();
 
-    /** Makes the log of this node that of the replica. */
-    void fetch(Duration timeout) throws InterruptedException;
+    /** Returns the file of the replica, which may be read before {@link #join}. */
+    Remote remote();
 
     /** Lets the replica catch up with what is in the log now, and waits for it. */
     void join(Duration timeout) throws InterruptedException;

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsArena;
@@ -67,7 +68,11 @@ final class Primary implements AutoCloseable {
     private final List<Thread> threads = new ArrayList<>();
 
     private Primary(
-            LogTransport transport, Path path, long capacity, List<InetSocketAddress> replicas, Durability durability)
+            BiFunction<VerbsArena, LogFile, Connector> connecting,
+            Path path,
+            long capacity,
+            List<InetSocketAddress> replicas,
+            Durability durability)
             throws IOException {
         this.replicas = List.copyOf(replicas);
         this.durability = durability;
@@ -77,7 +82,7 @@ final class Primary implements AutoCloseable {
             arena.close();
             throw e;
         }
-        connector = transport.connector(arena, file);
+        connector = connecting.apply(arena, file);
     }
 
     /**
@@ -101,10 +106,22 @@ final class Primary implements AutoCloseable {
             Durability durability,
             Duration timeout)
             throws IOException, InterruptedException {
+        return takeOver(transport::connector, path, capacity, replicas, durability, timeout);
+    }
+
+    /** The same, with connections that are made as the first parameter says. */
+    static Primary takeOver(
+            BiFunction<VerbsArena, LogFile, Connector> connecting,
+            Path path,
+            long capacity,
+            List<InetSocketAddress> replicas,
+            Durability durability,
+            Duration timeout)
+            throws IOException, InterruptedException {
         if (new HashSet<>(replicas).size() != replicas.size()) {
             throw new LogException("the replicas " + replicas + " must be different: each counts once");
         }
-        Primary primary = new Primary(transport, path, capacity, replicas, durability);
+        Primary primary = new Primary(connecting, path, capacity, replicas, durability);
         try {
             primary.begin(System.nanoTime() + timeout.toNanos());
             return primary;
@@ -225,7 +242,7 @@ final class Primary implements AutoCloseable {
                         .thenComparingLong(each -> each.replica().lastIndex()))
                 .orElse(null);
         if (best != null && isBehind(best.replica())) {
-            best.fetch(JOIN_TIMEOUT);
+            new CatchUp(best.remote(), file, best.replica().tail(), JOIN_TIMEOUT).run();
         }
         long known = Math.max(
                 file.commitIndex(),

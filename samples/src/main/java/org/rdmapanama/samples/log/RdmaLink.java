@@ -100,9 +100,8 @@ final class RdmaLink implements Link {
     }
 
     @Override
-    public void fetch(Duration timeout) throws InterruptedException {
-        Remote remote = new RdmaRemote(wire, region, replica.address(), replica.key());
-        new CatchUp(remote, file, replica.tail(), timeout).run();
+    public Remote remote() {
+        return new RdmaRemote(wire, region, replica.address(), replica.key());
     }
 
     @Override

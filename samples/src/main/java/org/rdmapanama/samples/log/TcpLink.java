@@ -83,8 +83,8 @@ final class TcpLink implements Link {
     }
 
     @Override
-    public void fetch(Duration timeout) throws InterruptedException {
-        new CatchUp(new TcpRemote(stream, file, () -> {}), file, replica.tail(), timeout).run();
+    public Remote remote() {
+        return new TcpRemote(stream, file, () -> {});
     }
 
     @Override

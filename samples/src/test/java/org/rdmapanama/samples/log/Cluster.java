@@ -11,9 +11,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
@@ -78,9 +81,15 @@ final class Cluster implements AutoCloseable {
     }
 
     Primary takeOver(int node, Duration timeout) throws IOException, InterruptedException {
+        return takeOver(node, timeout, transport::connector);
+    }
+
+    /** The same, with connections that are made in another way. */
+    Primary takeOver(int node, Duration timeout, BiFunction<VerbsArena, LogFile, Connector> connecting)
+            throws IOException, InterruptedException {
         List<InetSocketAddress> others = new ArrayList<>(addresses);
         others.remove(node);
-        Primary primary = Primary.takeOver(transport, path(node), capacity, others, durability, timeout);
+        Primary primary = Primary.takeOver(connecting, path(node), capacity, others, durability, timeout);
         primaries.add(primary);
         return primary;
     }
@@ -91,6 +100,14 @@ final class Cluster implements AutoCloseable {
             bound.check(() -> what);
             Thread.sleep(1);
         }
+    }
+
+    /** Checks that a log has certain records. */
+    static void checkHas(LogFile file, Map<Long, String> expected) {
+        expected.forEach((index, text) -> {
+            assertTrue(index <= file.lastIndex(), () -> "record " + index + " is lost: " + file);
+            assertEquals(text, file.record(index).text(), () -> "record " + index + " of " + file);
+        });
     }
 
     /** Checks that each node has the log of the first one, up to what both know to be committed. */

@@ -1,6 +1,5 @@
 package org.rdmapanama.samples.log;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -81,14 +80,6 @@ class KillsLabTest {
         }
     }
 
-    /** Checks that a log has all that was committed. */
-    private static void check(LogFile file, Map<Long, String> expected) {
-        expected.forEach((index, text) -> {
-            assertTrue(index <= file.lastIndex(), () -> "record " + index + " is lost: " + file);
-            assertEquals(text, file.record(index).text(), () -> "record " + index + " of " + file);
-        });
-    }
-
     @ParameterizedTest
     @CsvSource({
         "RDMA, 3, 0.3, 1, MEMORY",
@@ -149,7 +140,7 @@ class KillsLabTest {
                     Map<Long, String> before = new TreeMap<>(committed);
                     Primary following = takeOver(cluster, leader);
                     takeovers++;
-                    check(following.file(), before);
+                    Cluster.checkHas(following.file(), before);
                     if (disturber != null) {
                         disturber.join();
                     }
@@ -174,10 +165,10 @@ class KillsLabTest {
                     Cluster.await(() -> replica.file().commitIndex() >= last, "not all replicas are told of " + last);
                 }
             }
-            check(primary.file(), committed);
+            Cluster.checkHas(primary.file(), committed);
             for (int i = 0; i < nodes; i++) {
                 if (cluster.replica(i) != null) {
-                    check(cluster.replica(i).file(), committed);
+                    Cluster.checkHas(cluster.replica(i).file(), committed);
                 }
             }
             System.out.printf(
@@ -197,7 +188,7 @@ class KillsLabTest {
         for (int node = 0; node < nodes; node++) {
             try (Arena arena = Arena.ofConfined();
                     LogFile file = LogFile.read(folder.resolve("node" + node), arena)) {
-                check(file, committed);
+                Cluster.checkHas(file, committed);
             }
         }
         assertNull(wrong.get());

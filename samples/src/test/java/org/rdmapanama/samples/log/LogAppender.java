@@ -11,21 +11,21 @@ import java.util.List;
 final class LogAppender {
     private LogAppender() {}
 
-    /** Arguments: a name, which the records have in them, the file, its size, and the ports of the other nodes. */
+    /** Arguments: the transport, a name, which the records have in them, the file, its size, and the ports of the others. */
     public static void main(String[] arguments) throws Exception {
-        List<InetSocketAddress> others = Arrays.stream(arguments, 3, arguments.length)
+        List<InetSocketAddress> others = Arrays.stream(arguments, 4, arguments.length)
                 .map(port -> new InetSocketAddress("127.0.0.1", Integer.parseInt(port)))
                 .toList();
         Duration limit = Duration.ofSeconds(30);
         try (Primary primary = Primary.takeOver(
-                LogTransport.RDMA,
-                Path.of(arguments[1]),
-                Long.parseLong(arguments[2]),
+                LogTransport.valueOf(arguments[0]),
+                Path.of(arguments[2]),
+                Long.parseLong(arguments[3]),
                 others,
                 Durability.MEMORY,
                 limit)) {
             for (int i = 0; ; i++) {
-                String text = arguments[0] + "-" + i;
+                String text = arguments[1] + "-" + i;
                 long index = primary.commit(text.getBytes(StandardCharsets.UTF_8), limit);
                 System.out.print("committed " + index + " " + text + "\n");
                 System.out.flush();
