@@ -178,6 +178,22 @@ public final class CallClient implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted
      */
     public void read(long address, int key, MemoryRegion into, int length) throws InterruptedException {
+        read(address, key, into, length, System.nanoTime());
+    }
+
+    /**
+     * Reads a part of something to which the timeout applies as a whole.
+     *
+     * @param address where it is
+     * @param key its key
+     * @param into where it goes to, from the beginning
+     * @param length how many bytes
+     * @param start when the whole began, as {@link System#nanoTime} says
+     * @throws CallException when that takes too long
+     * @throws org.rdmapanama.FailedCompletionException when the server does not allow it, or is gone
+     * @throws InterruptedException when the thread is interrupted
+     */
+    public void read(long address, int key, MemoryRegion into, int length, long start) throws InterruptedException {
         connection
                 .queuePair()
                 .postSend(request.clear()
@@ -186,7 +202,7 @@ public final class CallClient implements AutoCloseable {
                         .add(into, 0, length)
                         .signaled(true));
         posted++;
-        awaitPosted();
+        awaitPosted(start);
     }
 
     /**
@@ -218,7 +234,10 @@ public final class CallClient implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted
      */
     public void awaitPosted() throws InterruptedException {
-        long start = System.nanoTime();
+        awaitPosted(System.nanoTime());
+    }
+
+    private void awaitPosted(long start) throws InterruptedException {
         while (posted > 0) {
             await(start);
         }

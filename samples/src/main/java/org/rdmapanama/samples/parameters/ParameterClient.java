@@ -23,14 +23,16 @@ public final class ParameterClient implements AutoCloseable {
 
     private final CallClient calls;
     private final Place place;
+    private final Duration timeout;
     private final MemoryRegion weights;
 
     /** What the weights were before atomics added to them. */
     private final MemoryRegion before;
 
-    private ParameterClient(CallClient calls, Place place) {
+    private ParameterClient(CallClient calls, Place place, Duration timeout) {
         this.calls = calls;
         this.place = place;
+        this.timeout = timeout;
         calls.allocateMessages(Place.MESSAGE_BYTES);
         weights = calls.register((int) Math.min(READ_BYTES, (long) place.count() * Long.BYTES));
         before = calls.register(CallClient.DEPTH * Long.BYTES);
@@ -41,7 +43,7 @@ public final class ParameterClient implements AutoCloseable {
      *
      * @param arena closes the connection at the latest
      * @param server the address of the server
-     * @param timeout how long to wait for an answer
+     * @param timeout how long to wait for an answer, and how long a whole {@link #read} may take
      * @return the client
      * @throws ParameterException when the server cannot be reached, refuses, or is not one of parameters
      * @throws InterruptedException when the thread is interrupted
@@ -59,7 +61,8 @@ public final class ParameterClient implements AutoCloseable {
                     calls,
                     Place.of(calls.greeting())
                             .orElseThrow(() -> new ParameterException("what answers at " + server
-                                    + " has no parameters: give the address of an 'rdma parameters serve'")));
+                                    + " has no parameters: give the address of an 'rdma parameters serve'")),
+                    timeout);
         } catch (RuntimeException | Error e) {
             calls.close();
             throw e;
@@ -80,15 +83,24 @@ public final class ParameterClient implements AutoCloseable {
      * Reads all weights, without the server.
      *
      * @param into where they go, as many as there are
-     * @throws ParameterException when the server is gone
+     * @throws ParameterException when the server is gone, or that takes longer than the timeout
      * @throws InterruptedException when the thread is interrupted
      */
     public void read(double[] into) throws InterruptedException {
+        read(into, System.nanoTime());
+    }
+
+    /** The same for a read that began at a time of {@link System#nanoTime}. */
+    void read(double[] into, long start) throws InterruptedException {
         checkLength(into);
         try {
             for (int from = 0; from < into.length; from += READ_BYTES / Long.BYTES) {
+                if (from > 0 && System.nanoTime() - start > timeout.toNanos()) {
+                    throw new CallException("it has sent " + from + " of " + into.length + " weights in "
+                            + timeout.toMillis() + " ms, the limit for all of them: give it more time");
+                }
                 int some = Math.min(READ_BYTES / Long.BYTES, into.length - from);
-                calls.read(place.address() + (long) from * Long.BYTES, place.key(), weights, some * Long.BYTES);
+                calls.read(place.address() + (long) from * Long.BYTES, place.key(), weights, some * Long.BYTES, start);
                 for (int i = 0; i < some; i++) {
                     into[from + i] =
                             FixedPoint.toDouble(weights.memory().get(ParameterServer.LONG, (long) i * Long.BYTES));

@@ -117,6 +117,18 @@ class ParametersLabTest {
         assertThrows(IllegalArgumentException.class, () -> client.read(new double[count + 1]));
     }
 
+    /** The time of a read is over after its first step, which itself is in time. */
+    @Test
+    void shouldLimitTheWholeRead() throws Exception {
+        int count = 200_000;
+        ParameterClient client = client(server(count, Adding.ATOMICS));
+        double[] read = new double[count];
+        client.read(read);
+        ParameterException late = assertThrows(
+                ParameterException.class, () -> client.read(read, System.nanoTime() - LIMIT.toNanos() - 1));
+        assertTrue(late.getMessage().contains(LIMIT.toMillis() + " ms"), late.getMessage());
+    }
+
     @ParameterizedTest
     @EnumSource(Adding.class)
     void shouldReportNumbersOutOfRange(Adding adding) throws Exception {
