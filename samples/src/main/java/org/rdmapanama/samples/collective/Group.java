@@ -480,7 +480,7 @@ final class Group implements AutoCloseable {
     private void lookForSilent(Peer peer, long now) {
         long silent = now - Math.max(begunAt, peer.lastHeard());
         long limit = options.silence().toNanos();
-        if (silent > limit && !peer.hasFinished()) {
+        if (silent > limit) {
             fail(peer.rank(), Reason.SILENT, " (for " + options.silence().toMillis() + " ms)");
         } else if (silent > limit / ASKS) {
             peer.ask();
@@ -519,8 +519,11 @@ final class Group implements AutoCloseable {
         int who = blamed >= 0 && blamed < size ? (int) blamed : from.rank();
         String detail = ", says rank " + from.rank();
         if (inCall && sequence > call.sequence) {
-            // The peer has finished the call of this rank, which may end well.
-            afterCall = () -> fail(who, reason, detail);
+            // The peer has finished the call of this rank, which may end well though the peer is gone.
+            from.leftAfter(sequence - 1);
+            if (afterCall == null) {
+                afterCall = () -> fail(who, reason, detail);
+            }
         } else {
             fail(who, reason, detail);
         }

@@ -177,10 +177,7 @@ final class Peer {
             case CREDIT -> {}
             case ASK -> mustAnswer = true;
             case ALIVE -> asked = false;
-            case LEAVE -> {
-                left = true;
-                leftSequence = sequence;
-            }
+            case LEAVE -> leftAfter(sequence);
             case ABORT ->
                 group.aborted(
                         this,
@@ -294,6 +291,12 @@ final class Peer {
     /** Whether the peer has told that the call of this side is over for it. */
     boolean hasFinished() {
         return left && leftSequence >= group.call().sequence;
+    }
+
+    /** Notes that nothing follows from the peer after a call. */
+    void leftAfter(long sequence) {
+        left = true;
+        leftSequence = sequence;
     }
 
     boolean hasLeft() {

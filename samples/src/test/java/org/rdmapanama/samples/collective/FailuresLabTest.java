@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
@@ -26,11 +27,14 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RejectedException;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Completions;
 
 /** Calls that differ, ranks that leave or do not answer, and strangers: all ranks learn, and nobody hangs. */
 @Tag("lab")
@@ -299,6 +303,8 @@ class FailuresLabTest {
         UNKNOWN_CALL(new int[] {1, -1, 0, 0, 1}, RankMessage.HEADER),
         WRONG_NUMBER(new int[] {0, 3, 0, 4, 1, 0, 1, 0, 0, 0, 7}, RankMessage.HEADER + 4),
         TOO_FEW_ELEMENTS(new int[] {0, 3, 0, 0, 1, 0, 1}, RankMessage.HEADER),
+        LEAVE_WITHOUT_ITS_PART(new int[] {5, 0, 0, 0, 1}, RankMessage.HEADER),
+        ABORT_OF_A_LATER_CALL(new int[] {6, 0, 0, 0, 9}, RankMessage.HEADER),
         ABORT_BLAMING_NOBODY(new int[] {6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 77, 0, 77}, RankMessage.HEADER);
 
         private final int[] words;
@@ -314,7 +320,7 @@ class FailuresLabTest {
     @EnumSource
     void shouldEndTheGroupForAHostileRank(Hostile hostile) throws Exception {
         List<InetSocketAddress> addresses = Ranks.addresses(2);
-        Future<Group> joined = joining(0, addresses, Ranks.OPTIONS);
+        Future<Group> joined = joining(0, addresses, IMPATIENT);
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaConnection connection = intrude(arena, addresses.getFirst(), new Hello(5, 1, 2).bytes());
                 Group group = joined.get(30, TimeUnit.SECONDS)) {
@@ -332,6 +338,46 @@ class FailuresLabTest {
             CollectiveException e =
                     assertThrows(CollectiveException.class, () -> group.allReduce(vector, Reduction.SUM));
             assertEquals(1, e.rank(), e::getMessage);
+        }
+    }
+
+    /** A rank that finds the reason in its next call, and ends, is not to blame: it has finished the call of the others. */
+    @Test
+    void shouldFinishACallBesideARankThatFailedInTheNext() throws Exception {
+        List<InetSocketAddress> addresses = Ranks.addresses(2);
+        Future<Group> joined = joining(0, addresses, IMPATIENT);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            RdmaConnection connection = intrude(arena, addresses.getFirst(), new Hello(5, 1, 2).bytes());
+            Group group = joined.get(30, TimeUnit.SECONDS);
+            MemorySegment memory = ((MemoryRegion) connection.attachment()).memory();
+            memory.set(RankMessage.INT, RankMessage.PURPOSE, RankMessage.Purpose.SYNC.ordinal());
+            memory.set(RankMessage.LONG, RankMessage.SEQUENCE, 1);
+            MemorySegment next = memory.asSlice(RankMessage.HEADER);
+            next.set(RankMessage.INT, RankMessage.PURPOSE, RankMessage.Purpose.ABORT.ordinal());
+            next.set(RankMessage.LONG, RankMessage.SEQUENCE, 2);
+            next.set(RankMessage.LONG, RankMessage.NUMBER, 1);
+            next.set(RankMessage.INT, RankMessage.REASON, Reason.INTERRUPTED.ordinal());
+            WorkCompletions completions = new WorkCompletions(connection.sendQueue(), 1);
+            for (int i = 0; i < 2; i++) {
+                connection
+                        .queuePair()
+                        .postSend(SendWorkRequest.allocate(connection.queuePair(), 1)
+                                .send()
+                                .add(
+                                        (MemoryRegion) connection.attachment(),
+                                        (long) i * RankMessage.HEADER,
+                                        RankMessage.HEADER)
+                                .signaled(true));
+                Completions.await(connection.sendQueue(), completions, 1, Ranks.LIMIT);
+            }
+            connection.close();
+            Bound.usual()
+                    .await("still connected", () -> !group.right().connection().isConnected());
+            group.barrier();
+            CollectiveException e = assertThrows(CollectiveException.class, group::barrier);
+            assertEquals(1, e.rank(), e::getMessage);
+            assertTrue(e.getMessage().contains("was interrupted in a call, says rank 1"), e::getMessage);
+            group.close();
         }
     }
 

@@ -13,14 +13,14 @@ import org.rdmapanama.samples.Rdma;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
-/** The ranks are processes of this machine, on soft0. One is killed or stopped in the middle, and all others tell which. */
+/** The ranks are processes of this machine, on soft0. One is killed, stopped or interrupted in the middle, and all others tell which. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProcessesTest {
     private static final int SIZE = 3;
     private static final int VICTIM = 1;
 
     @ParameterizedTest
-    @ValueSource(strings = {"KILL", "STOP"})
+    @ValueSource(strings = {"KILL", "STOP", "INT"})
     void shouldTellAllOthersOfAProcess(String signal) throws Exception {
         List<String> addresses = new ArrayList<>();
         for (int i = 0; i < SIZE; i++) {
@@ -54,6 +54,11 @@ class ProcessesTest {
                 }
             }
             long millis = (System.nanoTime() - start) / 1_000_000;
+            if (signal.equals("INT")) {
+                Program victim = programs.get(VICTIM);
+                assertEquals(130, victim.join(), victim::toString);
+                assertTrue(victim.output().contains("interrupted; everything is closed"), victim::toString);
+            }
             if (signal.equals("STOP")) {
                 assertTrue(millis >= 2900, () -> "reported after " + millis + " ms");
                 programs.get(VICTIM).signal("CONT");
