@@ -17,28 +17,18 @@ enum ElementType {
                 MemorySegment other,
                 long otherAt,
                 int count) {
-            switch (reduction) {
-                case SUM -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Float.BYTES;
-                        float value = other.get(JAVA_FLOAT, otherAt + (long) i * Float.BYTES);
-                        result.set(JAVA_FLOAT, at, result.get(JAVA_FLOAT, at) + value);
-                    }
-                }
-                case MIN -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Float.BYTES;
-                        float value = other.get(JAVA_FLOAT, otherAt + (long) i * Float.BYTES);
-                        result.set(JAVA_FLOAT, at, Math.min(result.get(JAVA_FLOAT, at), value));
-                    }
-                }
-                case MAX -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Float.BYTES;
-                        float value = other.get(JAVA_FLOAT, otherAt + (long) i * Float.BYTES);
-                        result.set(JAVA_FLOAT, at, Math.max(result.get(JAVA_FLOAT, at), value));
-                    }
-                }
+            for (int i = 0; i < count; i++) {
+                long at = resultAt + (long) i * Float.BYTES;
+                float one = result.get(JAVA_FLOAT, at);
+                float two = other.get(JAVA_FLOAT, otherAt + (long) i * Float.BYTES);
+                result.set(
+                        JAVA_FLOAT,
+                        at,
+                        switch (reduction) {
+                            case SUM -> one + two;
+                            case MIN -> Math.min(one, two);
+                            case MAX -> Math.max(one, two);
+                        });
             }
         }
 
@@ -62,28 +52,18 @@ enum ElementType {
                 MemorySegment other,
                 long otherAt,
                 int count) {
-            switch (reduction) {
-                case SUM -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Double.BYTES;
-                        double value = other.get(JAVA_DOUBLE, otherAt + (long) i * Double.BYTES);
-                        result.set(JAVA_DOUBLE, at, result.get(JAVA_DOUBLE, at) + value);
-                    }
-                }
-                case MIN -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Double.BYTES;
-                        double value = other.get(JAVA_DOUBLE, otherAt + (long) i * Double.BYTES);
-                        result.set(JAVA_DOUBLE, at, Math.min(result.get(JAVA_DOUBLE, at), value));
-                    }
-                }
-                case MAX -> {
-                    for (int i = 0; i < count; i++) {
-                        long at = resultAt + (long) i * Double.BYTES;
-                        double value = other.get(JAVA_DOUBLE, otherAt + (long) i * Double.BYTES);
-                        result.set(JAVA_DOUBLE, at, Math.max(result.get(JAVA_DOUBLE, at), value));
-                    }
-                }
+            for (int i = 0; i < count; i++) {
+                long at = resultAt + (long) i * Double.BYTES;
+                double one = result.get(JAVA_DOUBLE, at);
+                double two = other.get(JAVA_DOUBLE, otherAt + (long) i * Double.BYTES);
+                result.set(
+                        JAVA_DOUBLE,
+                        at,
+                        switch (reduction) {
+                            case SUM -> one + two;
+                            case MIN -> Math.min(one, two);
+                            case MAX -> Math.max(one, two);
+                        });
             }
         }
 
