@@ -9,6 +9,7 @@ import org.rdmapanama.nvme.NvmeController;
 import org.rdmapanama.nvme.NvmeNamespace;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.CpuTime;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.ProgressBar;
 import org.rdmapanama.samples.perf.Charts;
@@ -30,6 +31,7 @@ import picocli.CommandLine.Spec;
 final class NvmeBenchCommand implements Callable<Integer> {
     private static final int MAX_COUNT = 1_000_000_000;
     private static final double NANOS = 1e9;
+    private static final double MICRO = 1e3;
     private static final double MIB = 1 << 20;
 
     /** What is measured, spelled as on the command line. */
@@ -109,7 +111,11 @@ final class NvmeBenchCommand implements Callable<Integer> {
                 load.run(warmUp, new LatencyRecord(1), progress(out, "warm-up", (long) warmUp * bytes));
                 LatencyRecord times = new LatencyRecord(1);
                 ProgressBar progress = progress(out, operation.name(), (long) count * bytes);
+                long ofProcess = processorTime();
+                long ofMachine = CpuTime.ofMachine();
                 long nanos = load.run(count, times, progress);
+                ofMachine = CpuTime.ofMachine() - ofMachine;
+                ofProcess = processorTime() - ofProcess;
                 progress.finish(System.nanoTime());
                 times.complete();
                 String title = String.format(
@@ -120,6 +126,7 @@ final class NvmeBenchCommand implements Callable<Integer> {
                         sequential ? "one after the other" : "at random places",
                         load.depth());
                 print(out, title, times, nanos, bytes);
+                printProcessorTime(out, ofProcess, ofMachine);
                 if (plot != null) {
                     Charts.write(Charts.distribution(title, times), plot);
                 }
@@ -151,6 +158,11 @@ final class NvmeBenchCommand implements Callable<Integer> {
         return new ProgressBar(out, title, bytes, ProgressBar.onTerminal(), System.nanoTime());
     }
 
+    /** Of all threads of this process, also of those that have ended. */
+    private static long processorTime() {
+        return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
+    }
+
     private void print(PrintWriter out, String title, LatencyRecord times, long nanos, int bytes) {
         double seconds = nanos / NANOS;
         out.println(" " + title);
@@ -169,6 +181,16 @@ final class NvmeBenchCommand implements Callable<Integer> {
                 times.at(99),
                 times.at(99.9),
                 times.max()));
+        out.flush();
+    }
+
+    /** The kernel does much of the work in threads of its own, and so does a target on this machine. */
+    private void printProcessorTime(PrintWriter out, long ofProcess, long ofMachine) {
+        out.println(String.format(
+                Locale.ROOT,
+                " processor time of a command: %.1f usec of this process, %.1f usec of the whole machine",
+                ofProcess / MICRO / count,
+                ofMachine / MICRO / count));
         out.flush();
     }
 }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.CpuTime;
 import org.rdmapanama.samples.Failure;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.samples.CpuTime;
 import org.rdmapanama.samples.Failure;
 
 /** The two processes, except for what needs RDMA. */

@@ -1,4 +1,4 @@
-package org.rdmapanama.samples.today;
+package org.rdmapanama.samples;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Processor time used so far, in nanoseconds. */
-final class CpuTime {
+public final class CpuTime {
     private static final Path MACHINE = Path.of("/proc/stat");
 
     /** Length of a tick; Linux reports a hundred ticks per second to programs. */
@@ -22,8 +22,14 @@ final class CpuTime {
 
     private CpuTime() {}
 
-    /** Processor time of all current threads of a process, in user code and in the kernel. */
-    static long ofProcess(long pid) throws IOException {
+    /**
+     * Returns the processor time of all current threads of a process, in user code and in the kernel.
+     *
+     * @param pid the process
+     * @return the nanoseconds
+     * @throws IOException if there is no such process
+     */
+    public static long ofProcess(long pid) throws IOException {
         long sum = 0;
         try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid), "task"))) {
             for (Path thread : threads.toList()) {
@@ -42,10 +48,13 @@ final class CpuTime {
     }
 
     /**
-     * Busy time of all processors, whatever they worked for. It is computed from their idle time, which is the only
-     * time that the kernel measures exactly; in steps of ten milliseconds.
+     * Returns the busy time of all processors, whatever they worked for. It is computed from their idle time, which is the
+     * only time that the kernel measures exactly; in steps of ten milliseconds.
+     *
+     * @return the nanoseconds, of which only the difference of two results is meaningful
+     * @throws IOException if the kernel does not tell
      */
-    static long ofMachine() throws IOException {
+    public static long ofMachine() throws IOException {
         return busy(Files.readString(MACHINE), System.nanoTime());
     }
 
