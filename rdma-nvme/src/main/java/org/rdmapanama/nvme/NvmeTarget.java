@@ -489,7 +489,8 @@ public final class NvmeTarget implements AutoCloseable {
     void discoveryLog(MemorySegment log, InetSocketAddress local) {
         DiscoveryLog.header(log, 1, 2);
         int family = local.getAddress() instanceof Inet6Address ? DiscoveryLog.IPV6 : DiscoveryLog.IPV4;
-        String host = local.getAddress().getHostAddress();
+        // Without the name of an interface, which means nothing on another machine.
+        String host = local.getAddress().getHostAddress().replaceFirst("%.*", "");
         String port = Integer.toString(local.getPort());
         DiscoveryLog.entry(
                 log.asSlice(DiscoveryLog.HEADER_BYTES, DiscoveryLog.ENTRY_BYTES),

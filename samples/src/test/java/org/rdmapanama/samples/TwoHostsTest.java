@@ -1,11 +1,16 @@
 package org.rdmapanama.samples;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.FillPattern;
 
 /**
  * Two hosts, each with several addresses of both versions of IP and several processes: connections last while other
@@ -80,6 +85,30 @@ class TwoHostsTest {
             }
             assertMoved(hosts);
             assertTrue(server.isAlive(), server::toString);
+        }
+    }
+
+    /** Processes of both hosts, of which IPv6 needs the first UDP port. */
+    @Test
+    void shouldReachDisksOverIpv6(@TempDir Path folder) throws Exception {
+        SoftHosts.assumePossible();
+        Path data = Files.write(folder.resolve("data"), FillPattern.bytes(1 << 20, 3));
+        Path copy = folder.resolve("copy");
+        String target = "[" + SoftHosts.SERVER_ADDRESSES.getLast() + "]:" + PORT;
+        try (SoftHosts hosts = new SoftHosts();
+                Program server = hosts.onServer("nvme", "serve", "[::]:" + PORT, "--memory", "1MiB")) {
+            server.await("until Ctrl-C");
+            try (Program discover = hosts.onClient("4791", "nvme", "discover", target)) {
+                discover.assertSucceeds();
+                assertTrue(discover.output().contains("fd94:0:0:0:0:0:0:1 port " + PORT), discover::toString);
+            }
+            try (Program write = hosts.onClient("4791", "nvme", "write", target, data.toString())) {
+                write.assertSucceeds();
+            }
+            try (Program read = hosts.onClient("4791", "nvme", "read", target, copy.toString())) {
+                read.assertSucceeds();
+            }
+            assertArrayEquals(Files.readAllBytes(data), Files.readAllBytes(copy));
         }
     }
 }

@@ -94,6 +94,8 @@ class UsageTest {
             nvme nonsense                             | there is no command 'nonsense': choose discover, info, read,
             nvme info                                 | Missing required parameter: 'HOST'
             nvme info 10.0.0.1 -p 0                   | --port must be between 1 and 65535, not 0
+            nvme info [::1]:70000                     | the port of '[::1]:70000' must be between 1 and 65535
+            nvme serve [::1]:0 --memory 1MiB          | the port of '[::1]:0' must be between 1 and 65535
             nvme discover 10.0.0.1 --timeout 0        | --timeout must be between 1 and
             nvme read 10.0.0.1 file --depth 0         | --depth must be between 1 and
             nvme write 10.0.0.1 file -s 0             | --size must be at least 1 byte

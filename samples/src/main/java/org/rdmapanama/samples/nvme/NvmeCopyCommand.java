@@ -26,14 +26,17 @@ final class NvmeCopyCommand implements Callable<Integer> {
     @Mixin
     private NvmeHost host;
 
-    @Parameters(index = "1", paramLabel = "TO", description = "Address or name of the target to copy to.")
+    @Parameters(
+            index = "1",
+            paramLabel = "TO",
+            description = "Address or name of the target to copy to, also HOST:PORT or [ADDRESS]:PORT.")
     private String to;
 
     @Option(
             names = "--to-port",
             paramLabel = "PORT",
             defaultValue = "4420",
-            description = "Its port (${DEFAULT-VALUE}).")
+            description = "Its port, if TO has none (${DEFAULT-VALUE}).")
     private int toPort;
 
     @Option(

@@ -22,14 +22,17 @@ final class NvmeHost {
     private static final int MAX_PORT = 65535;
     private static final int MAX_SECONDS = 1_000_000;
 
-    @Parameters(index = "0", paramLabel = "HOST", description = "Address or name of the target.")
+    @Parameters(
+            index = "0",
+            paramLabel = "HOST",
+            description = "Address or name of the target, also HOST:PORT or [ADDRESS]:PORT.")
     private String host;
 
     @Option(
             names = {"-p", "--port"},
             paramLabel = "PORT",
             defaultValue = "4420",
-            description = "Port of the target (${DEFAULT-VALUE}).")
+            description = "Port of the target, if HOST has none (${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
@@ -75,7 +78,7 @@ final class NvmeHost {
 
     private InetSocketAddress address(String of, String option, int itsPort) {
         range(option, itsPort, 1, MAX_PORT);
-        return Sockets.resolve(of, itsPort);
+        return WrongUsage.address(spec.commandLine(), of, Integer.toString(itsPort));
     }
 
     private NvmeOptions options() {

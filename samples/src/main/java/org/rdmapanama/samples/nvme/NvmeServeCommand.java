@@ -2,6 +2,7 @@ package org.rdmapanama.samples.nvme;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,7 +15,6 @@ import org.rdmapanama.nvme.NvmeTargetOptions;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
-import org.rdmapanama.samples.Sockets;
 import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,14 +39,17 @@ final class NvmeServeCommand implements Callable<Integer> {
             arity = "0..1",
             paramLabel = "ADDRESS",
             defaultValue = "0.0.0.0",
-            description = "Address to listen at (all addresses).")
+            description = {
+                "Address to listen at, also ADDRESS:PORT or [ADDRESS]:PORT. By default all addresses of IPv4;",
+                "with :: those of IPv6 as well."
+            })
     private String address;
 
     @Option(
             names = {"-p", "--port"},
             paramLabel = "PORT",
             defaultValue = "4420",
-            description = "Port to listen at (${DEFAULT-VALUE}).")
+            description = "Port to listen at, if ADDRESS has none (${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
@@ -97,6 +100,7 @@ final class NvmeServeCommand implements Callable<Integer> {
             throw wrong("give --file or --memory");
         }
         WrongUsage.range(spec.commandLine(), "--port", port, 1, MAX_PORT);
+        InetSocketAddress at = WrongUsage.address(spec.commandLine(), address, Integer.toString(port));
         if (blockSize < 512 || blockSize > 65536 || Integer.bitCount(blockSize) != 1) {
             throw wrong("--block-size must be a power of two from 512 to 65536, not " + blockSize);
         }
@@ -116,7 +120,7 @@ final class NvmeServeCommand implements Callable<Integer> {
             for (int i = 0; i < backings.size(); i++) {
                 options.namespace(i + 1, blockSize, backings.get(i));
             }
-            try (NvmeTarget target = NvmeTarget.serve(Sockets.resolve(address, port), options)) {
+            try (NvmeTarget target = NvmeTarget.serve(at, options)) {
                 for (int i = 0; i < backings.size(); i++) {
                     out.printf(
                             "namespace %d: %s%n",

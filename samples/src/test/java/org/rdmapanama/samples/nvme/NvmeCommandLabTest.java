@@ -4,13 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.nvme.DiscoveryEntry;
+import org.rdmapanama.nvme.NvmeDiscovery;
+import org.rdmapanama.nvme.NvmeOptions;
+import org.rdmapanama.samples.Ipv6;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.testing.FillPattern;
 import org.rdmapanama.testing.Lab;
@@ -130,6 +138,11 @@ class NvmeCommandLabTest {
         succeed(reads);
         assertTrue(reads.out().contains("read of 4 KiB, at random places, depth 4"), reads::toString);
         assertTrue(reads.out().contains("\n       500 "), reads::toString);
+        assertTrue(
+                Pattern.compile("processor time of a command: [0-9.]+ usec of this process, [0-9.]+ usec of the whole")
+                        .matcher(reads.out())
+                        .find(),
+                reads::toString);
         assertTrue(Files.readString(plot).contains("</svg>"));
         assertArrayEquals(data, Files.readAllBytes(source));
         Run writes = Run.start(
@@ -158,5 +171,46 @@ class NvmeCommandLabTest {
         second.interrupt();
         assertEquals(130, first.join(), first::toString);
         assertEquals(130, second.join(), second::toString);
+    }
+
+    /** The port is part of the address, as people write it. */
+    @Test
+    void shouldServeOverIpv6() throws Exception {
+        byte[] data = FillPattern.bytes(SIZE, 8);
+        Path disk = Files.write(folder.resolve("disk.img"), new byte[SIZE]);
+        Path source = Files.write(folder.resolve("data"), data);
+        Path copy = folder.resolve("copy");
+        String address = Ipv6.ofSecondHost();
+        String port = Lab.portText();
+        String target = "[" + address + "]:" + port;
+        Run server = Run.start("nvme", "serve", target, "--file", disk.toString());
+        server.await("until Ctrl-C");
+
+        // Without the name of the interface, which another machine does not know.
+        String inLog = InetAddress.getByName(address).getHostAddress().replaceFirst("%.*", "");
+        Run discover = Run.start("nvme", "discover", target, "-I", address);
+        succeed(discover);
+        assertTrue(
+                discover.out().contains("subsystem  rdma  " + inLog + " port " + port + "  nqn.2026-01.org.rdmapanama"),
+                discover::toString);
+        InetAddress local = InetAddress.getByName(address);
+        List<DiscoveryEntry> entries = NvmeDiscovery.discover(
+                new InetSocketAddress(local, Integer.parseInt(port)), new NvmeOptions().localAddress(local));
+        assertEquals(2, entries.size());
+        for (DiscoveryEntry each : entries) {
+            assertEquals(2, each.family(), each::toString);
+            assertEquals(inLog, each.address());
+        }
+
+        succeed(Run.start("nvme", "write", target, source.toString(), "-I", address));
+        assertArrayEquals(data, Files.readAllBytes(disk));
+        succeed(Run.start("nvme", "read", target, copy.toString(), "-I", address));
+        assertArrayEquals(data, Files.readAllBytes(copy));
+        Run separate = Run.start("nvme", "info", address, "-p", port, "-I", address);
+        succeed(separate);
+        assertTrue(separate.out().contains("3 MiB, 768 blocks of 4096 bytes"), separate::toString);
+
+        server.interrupt();
+        assertEquals(130, server.join(), server::toString);
     }
 }
