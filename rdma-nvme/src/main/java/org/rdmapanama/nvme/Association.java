@@ -177,7 +177,6 @@ final class Association {
         RdmaConnectionOptions connectionOptions = new RdmaConnectionOptions()
                 .sendWorkRequests(lends(number) ? LentMemory.REQUESTS * entries : entries)
                 .receiveWorkRequests(entries)
-                .singleCompletionQueue(true)
                 .completionEvents(true)
                 .protectionDomain(given)
                 .localAddress(from == null ? null : new InetSocketAddress(from, 0))

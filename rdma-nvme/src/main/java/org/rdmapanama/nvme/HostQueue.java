@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
+import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -27,9 +28,6 @@ import org.rdmapanama.nvme.wire.Response;
  * #end} and {@link #close}.
  */
 final class HostQueue implements AutoCloseable {
-    /** Marks the identifiers of receives; those of sends are slots. */
-    private static final long RECEIVE = 1L << 32;
-
     private static final int BATCH = 32;
 
     /** How long the last command of a queue may take. */
@@ -70,7 +68,13 @@ final class HostQueue implements AutoCloseable {
     private LentMemory lending;
 
     private final ReceiveWorkRequest[] receives;
-    private final WorkCompletions completions;
+    private final CompletionQueue sendQueue;
+    private final CompletionQueue receiveQueue;
+    private final WorkCompletions sendCompletions;
+    private final WorkCompletions receiveCompletions;
+
+    /** How many commands are answered for which the device has not done all yet, such as sent their capsules. */
+    private int early;
 
     private final byte[] state;
     private final boolean[] sent;
@@ -140,7 +144,10 @@ final class HostQueue implements AutoCloseable {
         capsules = connection.register(
                 slots * STRIDE, options.remoteInvalidation() ? AccessFlag.MW_BIND : AccessFlag.REMOTE_READ);
         responses = connection.register(entries * Response.BYTES, AccessFlag.LOCAL_WRITE);
-        completions = new WorkCompletions(connection.sendQueue(), BATCH);
+        sendQueue = connection.sendQueue();
+        receiveQueue = connection.receiveQueue();
+        sendCompletions = new WorkCompletions(sendQueue, BATCH);
+        receiveCompletions = new WorkCompletions(receiveQueue, BATCH);
         commands = new MemorySegment[slots];
         sends = new SendWorkRequest[slots];
         state = new byte[slots];
@@ -163,7 +170,7 @@ final class HostQueue implements AutoCloseable {
         for (int i = 0; i < entries; i++) {
             replies[i] = responses.memory().asSlice((long) i * Response.BYTES, Response.BYTES);
             receives[i] = ReceiveWorkRequest.allocate(queuePair, 1)
-                    .id(RECEIVE | i)
+                    .id(i)
                     .add(responses, (long) i * Response.BYTES, Response.BYTES);
             queuePair.postReceive(receives[i]);
         }
@@ -368,7 +375,7 @@ final class HostQueue implements AutoCloseable {
             try {
                 int count;
                 do {
-                    count = connection.sendQueue().poll(completions);
+                    count = receiveQueue.poll(receiveCompletions);
                     take(count);
                 } while (count == BATCH && lost == null);
             } catch (RuntimeException e) {
@@ -387,7 +394,14 @@ final class HostQueue implements AutoCloseable {
         if (doneCount == 0 && lost == null) {
             Duration limit = nanos < LOOK.toNanos() ? Duration.ofNanos(nanos) : LOOK;
             try {
-                take(connection.sendQueue().await(completions, limit));
+                // Usually not for the capsules that were sent, because nobody waits for them: their responses come
+                // later.
+                if (early == 0) {
+                    take(receiveQueue.await(receiveCompletions, limit));
+                } else {
+                    takeSent(sendQueue.await(sendCompletions, limit));
+                    take(receiveQueue.poll(receiveCompletions));
+                }
             } catch (RuntimeException e) {
                 lose(e);
             }
@@ -401,27 +415,54 @@ final class HostQueue implements AutoCloseable {
     /** How long a wait goes on without looking whether the connection is there. */
     private static final Duration LOOK = Duration.ofMillis(50);
 
+    /** Takes responses, after the capsules that were sent before them: their failures say more. */
     private void take(int count) {
+        int sends;
+        do {
+            sends = sendQueue.poll(sendCompletions);
+            takeSent(sends);
+        } while (sends == BATCH && lost == null);
         for (int i = 0; i < count && lost == null; i++) {
-            long id = completions.id(i);
-            if (!completions.succeeded(i)) {
-                lose(new IllegalStateException(
-                        "the connection of queue " + number + " has failed: " + completions.describe(i)));
-            } else if ((id & RECEIVE) != 0) {
-                respond((int) id, i);
-            } else if (completions.opcode(i) == CompletionOpcode.SEND) {
-                sent[(int) id] = true;
-                endIfOver((int) id);
-            } else if (completions.opcode(i) == CompletionOpcode.LOCAL_INV) {
-                lending.returned((int) id);
-                endIfOver((int) id);
+            if (checkSucceeded(receiveCompletions, i)) {
+                respond((int) receiveCompletions.id(i), i);
             }
         }
     }
 
+    private void takeSent(int count) {
+        for (int i = 0; i < count && lost == null; i++) {
+            if (checkSucceeded(sendCompletions, i)) {
+                int slot = (int) sendCompletions.id(i);
+                if (sendCompletions.opcode(i) == CompletionOpcode.SEND) {
+                    sent[slot] = true;
+                } else if (sendCompletions.opcode(i) == CompletionOpcode.LOCAL_INV) {
+                    lending.returned(slot);
+                }
+                if (answered[slot] && isOver(slot)) {
+                    early--;
+                }
+                endIfOver(slot);
+            }
+        }
+    }
+
+    /** Whether the device has done all that this host has asked it for a command. */
+    private boolean isOver(int slot) {
+        return sent[slot] && (lending == null || !lending.isLent(slot));
+    }
+
+    private boolean checkSucceeded(WorkCompletions completions, int index) {
+        boolean succeeded = completions.succeeded(index);
+        if (!succeeded) {
+            lose(new IllegalStateException(
+                    "the connection of queue " + number + " has failed: " + completions.describe(index)));
+        }
+        return succeeded;
+    }
+
     private void respond(int index, int completion) {
         MemorySegment reply = replies[index];
-        int length = completions.byteLength(completion);
+        int length = receiveCompletions.byteLength(completion);
         if (length != Response.BYTES) {
             lose(protocolError("a response of " + length + " bytes instead of " + Response.BYTES));
             return;
@@ -437,6 +478,9 @@ final class HostQueue implements AutoCloseable {
         results[slot] = Response.result(reply);
         statuses[slot] = Response.status(reply);
         answered[slot] = true;
+        if (!isOver(slot)) {
+            early++;
+        }
         advance(Response.head(reply));
         queuePair.postReceive(receives[index]);
         endIfOver(slot);
@@ -449,15 +493,15 @@ final class HostQueue implements AutoCloseable {
     private boolean takeBack(int slot, int completion) {
         boolean isLent = lending != null && lending.isLent(slot);
         boolean invalidated = lending == null
-                ? completions.hasInvalidatedRkey(completion)
-                : lending.isInvalidated(completions, completion);
+                ? receiveCompletions.hasInvalidatedRkey(completion)
+                : lending.isInvalidated(receiveCompletions, completion);
         if (!invalidated) {
             if (isLent) {
                 lending.takeBack(slot);
             }
             return true;
         }
-        int key = completions.invalidatedRkey(completion);
+        int key = receiveCompletions.invalidatedRkey(completion);
         if (!isLent || key != lending.key(slot)) {
             lose(protocolError("a response to command " + slot + " which invalidates the key 0x"
                     + Integer.toHexString(key) + ", though that was not lent to it,"));
@@ -479,8 +523,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     private void endIfOver(int slot) {
-        boolean isLent = lending != null && lending.isLent(slot);
-        if (sent[slot] && answered[slot] && !isLent && state[slot] == UNDER_WAY) {
+        if (isOver(slot) && answered[slot] && state[slot] == UNDER_WAY) {
             end(slot);
         }
     }
