@@ -5,16 +5,20 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.rdmapanama.testing.Bound;
 
-/** The host of NVMe over RDMA in the Linux kernel, connected with one controller; closing this disconnects it. */
+/**
+ * The host of NVMe over RDMA in the Linux kernel, connected with one controller; closing this disconnects it. Each has a name
+ * and an id of its own, so that a target takes several for several hosts.
+ */
 final class KernelHost implements AutoCloseable {
     private static final Path FABRICS = Path.of("/dev/nvme-fabrics");
 
@@ -37,6 +41,8 @@ final class KernelHost implements AutoCloseable {
                 "nqn=" + subsystem,
                 "hostnqn=nqn.2014-08.org.nvmexpress:uuid:" + id,
                 "hostid=" + id,
+                // By default it waits for ten seconds.
+                "reconnect_delay=1",
                 String.join(",", more));
         try (FileChannel fabrics = FileChannel.open(FABRICS, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             fabrics.write(ByteBuffer.wrap(request.getBytes(StandardCharsets.US_ASCII)));
@@ -62,12 +68,22 @@ final class KernelHost implements AutoCloseable {
     }
 
     private Path find(int id) throws IOException {
-        try (Stream<Path> files = Files.list(controller)) {
-            return files.map(each -> NAMESPACE.matcher(each.getFileName().toString()))
-                    .filter(each -> each.matches() && each.group(3).equals(Integer.toString(id)))
-                    .map(each -> Path.of("/dev", "nvme" + each.group(1) + "n" + each.group(3)))
-                    .findFirst()
-                    .orElse(null);
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(controller)) {
+            for (Path each : files) {
+                Matcher name = NAMESPACE.matcher(each.getFileName().toString());
+                if (name.matches() && isNamespace(each, id)) {
+                    return Path.of("/dev", "nvme" + name.group(1) + "n" + name.group(3));
+                }
+            }
+            return null;
+        }
+    }
+
+    private static boolean isNamespace(Path folder, int id) throws IOException {
+        try {
+            return Files.readString(folder.resolve("nsid")).strip().equals(Integer.toString(id));
+        } catch (NoSuchFileException notYet) {
+            return false;
         }
     }
 

@@ -1,5 +1,6 @@
 package org.rdmapanama.samples;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -38,9 +39,24 @@ final class KernelTarget implements AutoCloseable {
 
     KernelTarget() throws IOException {
         Program.run("modprobe", "null_blk", "nr_devices=0");
+        // With multipath, all connections of the kernel with a subsystem are paths to the same device.
+        Program.run("modprobe", "nvme-core", "multipath=N", "io_timeout=5");
+        keepOrder();
         Program.run("modprobe", "-a", "nvmet-rdma", "nvme-rdma");
         makeDirectory(SUBSYSTEM);
         set(SUBSYSTEM, "attr_allow_any_host", "1");
+    }
+
+    /**
+     * Has the packets of a connection take the same processor on their way through the lab's pair of interfaces: otherwise they
+     * overtake each other, and are repeated. Soft-RoCE then does the registrations of the kernel's host among the work requests
+     * a second time, which fails, and the host notices by the time limit of its commands only.
+     */
+    private static void keepOrder() throws IOException {
+        String all = Integer.toHexString((1 << Runtime.getRuntime().availableProcessors()) - 1);
+        for (String each : new String[] {"veth0", "veth1"}) {
+            set(Path.of("/sys/class/net", each, "queues/rx-0"), "rps_cpus", all);
+        }
     }
 
     /** By its name, because the compiler warns of it. */
@@ -96,7 +112,7 @@ final class KernelTarget implements AutoCloseable {
         Files.createDirectory(folder);
         removals.push(() -> stop(link));
         set(folder, "addr_trtype", "rdma");
-        set(folder, "addr_adrfam", "ipv4");
+        set(folder, "addr_adrfam", address.contains(":") ? "ipv6" : "ipv4");
         set(folder, "addr_traddr", address);
         set(folder, "addr_trsvcid", Integer.toString(port));
         offer(link);
@@ -132,6 +148,9 @@ final class KernelTarget implements AutoCloseable {
             ByteBuffer buffer = aligned(size);
             while (buffer.hasRemaining() && channel.read(buffer, offset + buffer.position()) > 0) {
                 // More is to come.
+            }
+            if (buffer.hasRemaining()) {
+                throw new EOFException(device + " ends after " + (offset + buffer.position()) + " bytes");
             }
             buffer.flip().get(bytes);
         }

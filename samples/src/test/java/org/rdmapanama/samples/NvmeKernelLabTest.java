@@ -22,6 +22,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -390,21 +393,132 @@ class NvmeKernelLabTest {
         }
     }
 
-    /** soft0 in another network, which reaches the kernel's target and host by a pair of Ethernet interfaces. */
+    /** Each loads a namespace of its own and a part of one that all share, and one of them goes in the middle. */
     @Test
-    void shouldMeetSoft0(@TempDir Path folder) throws Exception {
+    void shouldServeSeveralHostsOfTheKernel() throws Exception {
+        int hosts = 3;
+        int shared = hosts + 1;
+        NvmeTargetOptions served = new NvmeTargetOptions(OUR_NAME);
+        List<MemorySegment> memory = new ArrayList<>();
+        for (int id = 1; id <= shared; id++) {
+            memory.add(Arena.ofAuto().allocate(SIZE, 4096));
+            served.namespace(id, id % 2 == 0 ? 512 : 4096, NvmeBacking.ofMemory(memory.getLast()));
+        }
+        List<KernelHost> connected = new ArrayList<>();
+        try (NvmeTarget ours = NvmeTarget.serve(Lab.second(Lab.port()), served)) {
+            try {
+                List<DeviceLoad> loads = new ArrayList<>();
+                List<CompletableFuture<Boolean>> running = new ArrayList<>();
+                int share = SIZE / hosts / 4096 * 4096;
+                for (int i = 0; i < hosts; i++) {
+                    KernelHost host = new KernelHost(ours.address(), Lab.FIRST_HOST, OUR_NAME, "nr_io_queues=1");
+                    connected.add(host);
+                    loads.add(new DeviceLoad(host.disk(i + 1), 0, SIZE, i));
+                    loads.add(new DeviceLoad(host.disk(shared), (long) i * share, share, hosts + i));
+                }
+                assertEquals(hosts, ours.controllers());
+                for (DeviceLoad each : loads) {
+                    running.add(Async.start(each::run));
+                }
+                Bound.ofSeconds(30)
+                        .await(
+                                () -> "not all loads begin: " + loads,
+                                () -> loads.stream().allMatch(each -> each.done() > 10));
+                connected.removeFirst().close();
+                List<DeviceLoad> others = loads.subList(2, loads.size());
+                long[] before = others.stream().mapToLong(DeviceLoad::done).toArray();
+                Bound.ofSeconds(60).await(() -> "the loads of the others do not go on: " + others, () -> {
+                    for (int i = 0; i < before.length; i++) {
+                        if (others.get(i).done() < before[i] + 20) {
+                            return false;
+                        }
+                    }
+                    return true;
+                });
+                Bound.ofSeconds(30).await("the host that went is still known", () -> ours.controllers() == hosts - 1);
+                for (int i = 0; i < loads.size(); i++) {
+                    loads.get(i).stop();
+                    // The kernel has taken the device from the first two.
+                    assertEquals(i >= 2, Async.get(running.get(i)));
+                }
+                for (int i = 1; i < hosts; i++) {
+                    assertArrayEquals(loads.get(2 * i).copy(), memory.get(i).toArray(ValueLayout.JAVA_BYTE));
+                    MemorySegment part = memory.get(hosts).asSlice((long) i * share, share);
+                    assertArrayEquals(loads.get(2 * i + 1).copy(), part.toArray(ValueLayout.JAVA_BYTE));
+                }
+                // Another host sees what all have written.
+                KernelHost next = new KernelHost(ours.address(), Lab.FIRST_HOST, OUR_NAME, "nr_io_queues=1");
+                connected.add(next);
+                assertArrayEquals(
+                        memory.get(hosts).toArray(ValueLayout.JAVA_BYTE),
+                        KernelTarget.read(next.disk(shared), 0, SIZE));
+            } finally {
+                for (KernelHost each : connected) {
+                    each.close();
+                }
+            }
+        }
+    }
+
+    /** A load that another program makes and verifies: every block has a checksum that is compared when it is read again. */
+    @ParameterizedTest
+    @CsvSource({"1, 4096, 256, 1", "8, 512, 1024, 3", "32, 16384, 256, 3", "64, 4096, 1024, 2"})
+    void shouldPassTheVerificationOfFio(int depth, int block, int blocks, int loops) throws Exception {
+        assumeTrue(hasFio(), "fio is missing (Debian: apt-get install fio)");
+        NvmeTargetOptions served =
+                new NvmeTargetOptions(OUR_NAME).namespace(1, 512, NvmeBacking.ofMemory((long) blocks * block));
+        try (NvmeTarget ours = NvmeTarget.serve(Lab.second(Lab.port()), served);
+                KernelHost host =
+                        new KernelHost(ours.address(), Lab.FIRST_HOST, OUR_NAME, "nr_io_queues=2", "queue_size=128")) {
+            String report = Program.run(
+                    "fio",
+                    "--name=load",
+                    "--filename=" + host.disk(1),
+                    "--direct=1",
+                    "--ioengine=libaio",
+                    "--rw=randrw",
+                    "--bs=" + block,
+                    "--iodepth=" + depth,
+                    "--loops=" + loops,
+                    "--verify=crc32c",
+                    "--verify_fatal=1",
+                    "--verify_state_save=0",
+                    // What was written is read again while more is written, and not only at the end.
+                    "--verify_backlog=64");
+            Matcher issued = Pattern.compile("issued rwts: total=(\\d+),(\\d+)").matcher(report);
+            assertTrue(issued.find(), report);
+            // Each loop writes about half of the blocks and reads the others, and reads again what it has written.
+            int reads = Integer.parseInt(issued.group(1));
+            int writes = Integer.parseInt(issued.group(2));
+            assertTrue(writes > blocks * loops / 4, report);
+            assertTrue(reads >= blocks * loops, report);
+            assertTrue(report.contains("err= 0"), report);
+        }
+    }
+
+    private static boolean hasFio() {
+        return Stream.of(System.getenv("PATH").split(":", -1))
+                .anyMatch(each -> Files.isExecutable(Path.of(each, "fio")));
+    }
+
+    /** soft0 in another network, which reaches the kernel's target and host by a pair of Ethernet interfaces. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldMeetSoft0(boolean version6, @TempDir Path folder) throws Exception {
         String port = Lab.portText();
         Path data = Files.write(folder.resolve("data"), random(SOFT_SIZE, 6));
         Path copy = folder.resolve("copy");
         try (OtherMachine machine = new OtherMachine("nvme", 83, "all")) {
-            Path there = target.listen(machine.kernel, Integer.parseInt(port));
+            String kernel = version6 ? machine.kernel6 : machine.kernel;
+            String soft = version6 ? machine.soft6 : machine.soft;
+            Path there = target.listen(kernel, Integer.parseInt(port));
             try {
                 String[] more = {"-p", port, "-n", KernelTarget.NAME, "--namespace", Integer.toString(LARGE_BLOCKS)};
-                assertSucceeds(machine, command(more, "nvme", "write", machine.kernel, data.toString()));
+                assertSucceeds(machine, command(more, "nvme", "write", kernel, data.toString()));
                 assertArrayEquals(Files.readAllBytes(data), KernelTarget.read(large, 0, SOFT_SIZE));
                 KernelTarget.write(large, 0, random(SOFT_SIZE, 7));
                 String size = Integer.toString(SOFT_SIZE);
-                assertSucceeds(machine, command(more, "nvme", "read", machine.kernel, copy.toString(), "-s", size));
+                assertSucceeds(machine, command(more, "nvme", "read", kernel, copy.toString(), "-s", size));
                 assertArrayEquals(random(SOFT_SIZE, 7), Files.readAllBytes(copy));
 
                 Path packets = folder.resolve("packets");
@@ -429,10 +543,10 @@ class NvmeKernelLabTest {
 
             String ourPort = Lab.portText();
             try (ResidentJvm.Command server =
-                    machine.start("nvme", "serve", machine.soft, "-p", ourPort, "-n", OUR_NAME, "--memory", "1MiB")) {
+                    machine.start("nvme", "serve", soft, "-p", ourPort, "-n", OUR_NAME, "--memory", "1MiB")) {
                 server.await("until Ctrl-C");
-                InetSocketAddress address = new InetSocketAddress(machine.soft, Integer.parseInt(ourPort));
-                try (KernelHost host = new KernelHost(address, machine.kernel, OUR_NAME, "nr_io_queues=1")) {
+                InetSocketAddress address = new InetSocketAddress(soft, Integer.parseInt(ourPort));
+                try (KernelHost host = new KernelHost(address, kernel, OUR_NAME, "nr_io_queues=1")) {
                     Path disk = host.disk(1);
                     KernelTarget.write(disk, 0, random(SOFT_SIZE, 8));
                     assertArrayEquals(random(SOFT_SIZE, 8), KernelTarget.read(disk, 0, SOFT_SIZE));
