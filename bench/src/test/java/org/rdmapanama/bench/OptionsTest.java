@@ -137,7 +137,7 @@ class OptionsTest {
         assertEquals(2, process.waitFor(), output);
         assertEquals(
                 "bench: there is no benchmark 'foo': choose data-path, inlining, direct, scale, soak, soft,"
-                        + " sockets or collectives (see " + script + " help)",
+                        + " sockets, collectives or nvme (see " + script + " help)",
                 output.strip());
     }
 }
