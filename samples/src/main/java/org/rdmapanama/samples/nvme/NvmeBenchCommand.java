@@ -32,6 +32,10 @@ final class NvmeBenchCommand implements Callable<Integer> {
     private static final int MAX_COUNT = 1_000_000_000;
     private static final double NANOS = 1e9;
     private static final double MICRO = 1e3;
+
+    /** The processor time of a shorter run is mostly the error of its clock. */
+    private static final long LEAST_NANOS = 500_000_000;
+
     private static final double MIB = 1 << 20;
 
     /** What is measured, spelled as on the command line. */
@@ -126,7 +130,7 @@ final class NvmeBenchCommand implements Callable<Integer> {
                         sequential ? "one after the other" : "at random places",
                         load.depth());
                 print(out, title, times, nanos, bytes);
-                printProcessorTime(out, ofProcess, ofMachine);
+                printProcessorTime(out, nanos, ofProcess, ofMachine);
                 if (plot != null) {
                     Charts.write(Charts.distribution(title, times), plot);
                 }
@@ -185,12 +189,16 @@ final class NvmeBenchCommand implements Callable<Integer> {
     }
 
     /** The kernel does much of the work in threads of its own, and so does a target on this machine. */
-    private void printProcessorTime(PrintWriter out, long ofProcess, long ofMachine) {
-        out.println(String.format(
-                Locale.ROOT,
-                " processor time of a command: %.1f usec of this process, %.1f usec of the whole machine",
-                ofProcess / MICRO / count,
-                ofMachine / MICRO / count));
+    private void printProcessorTime(PrintWriter out, long nanos, long ofProcess, long ofMachine) {
+        if (nanos < LEAST_NANOS) {
+            out.println(" processor time of a command: - (it is counted in steps of 10 ms: give a larger --count)");
+        } else {
+            out.println(String.format(
+                    Locale.ROOT,
+                    " processor time of a command: %.1f usec of this process, %.1f usec of the whole machine",
+                    ofProcess / MICRO / count,
+                    ofMachine / MICRO / count));
+        }
         out.flush();
     }
 }
