@@ -528,7 +528,7 @@ class NvmeKernelLabTest {
                     packets.toString(),
                     "nvme",
                     "read",
-                    machine.kernel,
+                    kernel,
                     copy.toString(),
                     "-s",
                     size,
