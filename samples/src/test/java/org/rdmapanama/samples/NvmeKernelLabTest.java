@@ -524,15 +524,7 @@ class NvmeKernelLabTest {
                 Path packets = folder.resolve("packets");
                 KernelTarget.write(large, 0, random(SOFT_SIZE, 9));
                 String[] lent = {
-                    "--pcap",
-                    packets.toString(),
-                    "nvme",
-                    "read",
-                    kernel,
-                    copy.toString(),
-                    "-s",
-                    size,
-                    "--invalidate"
+                    "--pcap", packets.toString(), "nvme", "read", kernel, copy.toString(), "-s", size, "--invalidate"
                 };
                 assertSucceeds(machine, command(more, lent));
                 assertArrayEquals(random(SOFT_SIZE, 9), Files.readAllBytes(copy));
