@@ -22,7 +22,8 @@ import org.rdmapanama.nvme.wire.Response;
  * and receives for the responses. The number of a slot is the command identifier.
  *
  * <p>A slot is free again when the response has come, the device has said that the capsule was sent, memory that was lent to
- * the command is out of the controller's reach, and the caller has taken the outcome. What the controller sends is checked: a response to no command, or of a wrong size, ends the connection.
+ * the command is out of the controller's reach, and the caller has taken the outcome. What the controller sends is checked: a
+ * response to no command, or of a wrong size, ends the connection.
  *
  * <p>Threads: {@link #lock} guards everything but {@link #lose}, {@link #isLost}, {@link #reason}, {@link
  * #end} and {@link #close}.
