@@ -211,9 +211,16 @@ count_tests() {
         org.rdmapanama.ffm.TestReport --counts "$1"
 }
 
-# Prints the tests that failed, with the first lines of why, of what JUnit's console launcher wrote into the file $1.
+# Prints the tests that failed or did not end, with the first lines of why, of what JUnit's console launcher wrote into the
+# file $1.
 failed_tests() {
-    awk '/^JUnit .* :: (STARTED|SUCCESSFUL|SKIPPED)/ { lines = 0 }
+    awk '/^JUnit .* :: / { lines = 0; name = $0; sub(/ :: [A-Z]+$/, "", name); delete running[name] }
+        /^JUnit .* :: STARTED$/ { running[name] = 1 }
         /^JUnit .* :: FAILED/ { lines = 30; print "" }
-        lines > 0 { print substr($0, 1, 400); lines-- }' "$1"
+        /^Watchdog: / { lines = 100; print "" }
+        lines > 0 { print substr($0, 1, 400); lines-- }
+        END { for (name in running) print "\n" name " :: DID NOT END" }' "$1"
 }
+
+# Copies standard input, also to target/failures.log, which bin/test shows at its end.
+keep_failures() { tee -a "${here:?}/target/failures.log"; }

@@ -72,7 +72,14 @@ end_parts() {
         rm -f "$log.seconds"
     done
     parts=()
-    [ ${#failed[@]} = 0 ] || show_failures "${failed[@]}"
+    [ ${#failed[@]} = 0 ] && return
+    # Those of a part's parts are in its log, of which this shows the end.
+    if [ -n "${RDMA_IN_A_PART:-}" ]; then
+        show_failures "${failed[@]}"
+    else
+        show_failures "${failed[@]}" | keep_failures
+    fi
+    return 1
 }
 
 # The second one is followed by all of its options.
@@ -91,7 +98,6 @@ show_failures() {
             tail -n 30 "${part_log[$name]}"
         fi
     done
-    return 1
 }
 
 # Ends all parts that are still running, and their processes.

@@ -93,6 +93,6 @@ start_uml() {
     allow_mappings
     setpriv --pdeathsig KILL "${namespace[@]}" bash -c "$first" bash taskset -c "$processor" "$cache/uml/linux" \
         "mem=${memory}M" root=/dev/root rootfstype=hostfs rootflags=/ ro "init=$work/guest/init" "lab.run=$work" \
-        ssl=null con=null con0=null,fd:1 quiet ${cycles[@]+"${cycles[@]}"} </dev/null >"$console" 2>"$work/qemu" &
+        ssl=null con=null con0=null,fd:1 oops=panic quiet ${cycles[@]+"${cycles[@]}"} </dev/null >"$console" 2>"$work/qemu" &
     machine=$!
 }
