@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import org.rdmapanama.ffm.Program;
 
 /**
@@ -133,6 +134,14 @@ final class OtherMachine implements AutoCloseable {
     /** Starts one of our commands in the namespace. */
     ResidentJvm.Command start(String... words) throws IOException, InterruptedException {
         return jvm.start(words);
+    }
+
+    /** Runs a class in the namespace, which must succeed, and returns what it prints. */
+    String output(Class<?> main, String... arguments) throws IOException, InterruptedException {
+        try (Program program = Program.java(List.of("ip", "netns", "exec", name), main, arguments)) {
+            program.assertSucceeds();
+            return program.output();
+        }
     }
 
     /** Makes a queueing discipline of tc(8) trouble the packets of both directions, such as {@code netem loss 1%}. */

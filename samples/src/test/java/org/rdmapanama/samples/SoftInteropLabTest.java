@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.soft.net.PortProbe;
 import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.RpingEnd;
 
@@ -291,6 +293,38 @@ class SoftInteropLabTest {
                 soft,
                 List.of("-d", machine.device, "-g", gidIndex(version6)));
         assertEquals(3, said.split("atomics done once", -1).length, said);
+    }
+
+    /** Asks whether there is a host, as soft0 does when answers are late, and prints what it is told. */
+    static final class Prober {
+        private static final int TIMES = 20;
+
+        private Prober() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            PortProbe probe = new PortProbe(new InetSocketAddress(arguments[0], Integer.parseInt(arguments[1])));
+            for (int i = 0; i < TIMES; i++) {
+                System.out.println("refused: " + probe.isRefused());
+                Thread.sleep(10);
+            }
+            probe.close();
+        }
+    }
+
+    /** Linux crashes when a datagram without room for a header comes to Soft-RoCE over IPv6. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldNotHarmAKernelThatIsLate(boolean version6) throws Exception {
+        String kernel = version6 ? machine.kernel6 : machine.kernel;
+        String rocePort = "4791";
+        String otherPort = "4790";
+        assertEquals(List.of("refused: false"), distinct(machine.output(Prober.class, kernel, rocePort)));
+        // Other than a device, the kernel reports a port at which nobody is.
+        assertTrue(distinct(machine.output(Prober.class, kernel, otherPort)).contains("refused: true"));
+    }
+
+    private static List<String> distinct(String lines) {
+        return lines.lines().distinct().toList();
     }
 
     /** A network that loses, reorders, duplicates and corrupts packets of both sides. */

@@ -5,17 +5,21 @@ import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
+import org.rdmapanama.soft.wire.Bth;
 
 /**
  * Finds out whether a host reports a UDP port unreachable (ICMP), so that a connection attempt can fail early. Many
- * hosts report nothing. The probe is a datagram of one byte, which a device at that port ignores as too short. {@link
- * CmExchange} owns one while answers are late. Callers must hold the lock of the device.
+ * hosts report nothing. {@link CmExchange} owns one while answers are late. Callers must hold the lock of the device.
+ *
+ * <p>The probe is a base transport header without anything behind it, to queue pair 0, which a device at that port ignores. It
+ * must not be shorter: Soft-RoCE of Linux 6.1 takes a reference from a queue pair when it drops a datagram that has no room for
+ * that header, though it knows of none yet. Over IPv6 it finds a number of other meaning there, and the kernel crashes.
  */
 public final class PortProbe {
     /** Null if no probe socket can be opened. */
     private final DatagramChannel channel;
 
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(1);
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(Bth.BYTES);
 
     public PortProbe(InetSocketAddress to) {
         DatagramChannel opened = null;
