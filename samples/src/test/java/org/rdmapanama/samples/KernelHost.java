@@ -43,6 +43,8 @@ final class KernelHost implements AutoCloseable {
                 "hostid=" + id,
                 // By default it waits for ten seconds.
                 "reconnect_delay=1",
+                // And for ten minutes until reads and writes of a lost controller fail, which nothing interrupts.
+                "ctrl_loss_tmo=60",
                 String.join(",", more));
         try (FileChannel fabrics = FileChannel.open(FABRICS, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             fabrics.write(ByteBuffer.wrap(request.getBytes(StandardCharsets.US_ASCII)));

@@ -53,10 +53,14 @@ final class KernelTarget implements AutoCloseable {
      * a second time, which fails, and the host notices by the time limit of its commands only.
      */
     private static void keepOrder() throws IOException {
-        String all = Integer.toHexString((1 << Runtime.getRuntime().availableProcessors()) - 1);
         for (String each : new String[] {"veth0", "veth1"}) {
-            set(Path.of("/sys/class/net", each, "queues/rx-0"), "rps_cpus", all);
+            set(Path.of("/sys/class/net", each, "queues/rx-0"), "rps_cpus", allProcessors());
         }
+    }
+
+    /** All processors of this machine, as the kernel writes a set of them. */
+    static String allProcessors() {
+        return Integer.toHexString((1 << Runtime.getRuntime().availableProcessors()) - 1);
     }
 
     /** By its name, because the compiler warns of it. */

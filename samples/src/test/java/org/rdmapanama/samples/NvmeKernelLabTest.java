@@ -509,6 +509,7 @@ class NvmeKernelLabTest {
         Path data = Files.write(folder.resolve("data"), random(SOFT_SIZE, 6));
         Path copy = folder.resolve("copy");
         try (OtherMachine machine = new OtherMachine("nvme", 83, "all")) {
+            machine.keepOrder();
             String kernel = version6 ? machine.kernel6 : machine.kernel;
             String soft = version6 ? machine.soft6 : machine.soft;
             Path there = target.listen(kernel, Integer.parseInt(port));

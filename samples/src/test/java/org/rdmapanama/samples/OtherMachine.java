@@ -131,6 +131,14 @@ final class OtherMachine implements AutoCloseable {
         }
     }
 
+    /** Has the packets of a connection take the same processor, as {@link KernelTarget} does for the lab's own interfaces. */
+    void keepOrder() throws IOException {
+        String file = "/queues/rx-0/rps_cpus";
+        Files.writeString(Path.of("/sys/class/net", outer + file), KernelTarget.allProcessors());
+        String there = "/sys/class/net/" + inner + file;
+        Program.run("ip", "netns", "exec", name, "sh", "-c", "echo " + KernelTarget.allProcessors() + " >" + there);
+    }
+
     /** Starts one of our commands in the namespace. */
     ResidentJvm.Command start(String... words) throws IOException, InterruptedException {
         return jvm.start(words);
