@@ -163,8 +163,10 @@ jvm_options() {
     fi
 }
 
-# Prints the options of JVMs that run tests. Quick tests repeat less of what they draw at random or try in all orders.
+# Prints the options of JVMs that run tests. Quick tests repeat less of what they draw at random or try in all orders. A run
+# of all tests ends when nothing has happened for RDMA_TEST_LIMIT seconds.
 test_options() {
+    [ -z "${RDMA_TEST_LIMIT:-}" ] || echo "-Dtests.limit=$RDMA_TEST_LIMIT"
     [ -z "${RDMA_TEST_QUICK:-}" ] ||
         echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
             -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -Dcm.in.a.row=1000 -Dhosts.rounds=1

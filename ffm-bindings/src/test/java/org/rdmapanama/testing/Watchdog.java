@@ -16,12 +16,10 @@ import org.junit.platform.launcher.TestPlan;
  * with what all threads do. The limits of JUnit do not do that: they interrupt a thread, which may be in a call of the kernel
  * that nothing interrupts, and they do not hold for what is done between tests.
  *
- * <p>The system property {@code tests.limit} is the longest time in seconds, or 0 for none. JUnit's launcher finds this class
- * as a service.
+ * <p>The system property {@code tests.limit} is the longest time in seconds; without it there is none, because somebody who
+ * runs a single test may want it to take hours. JUnit's launcher finds this class as a service.
  */
 public final class Watchdog implements TestExecutionListener {
-    private static final int DEFAULT_LIMIT_SECONDS = 400;
-
     /** The status of the process. */
     private static final int STATUS = 3;
 
@@ -33,7 +31,7 @@ public final class Watchdog implements TestExecutionListener {
 
     @Override
     public void testPlanExecutionStarted(TestPlan plan) {
-        int limit = Integer.getInteger("tests.limit", DEFAULT_LIMIT_SECONDS);
+        int limit = Integer.getInteger("tests.limit", 0);
         if (limit > 0) {
             Thread.ofPlatform().name("watchdog").daemon().start(() -> watch(limit));
         }
