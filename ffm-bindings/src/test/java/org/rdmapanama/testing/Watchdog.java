@@ -23,6 +23,11 @@ public final class Watchdog implements TestExecutionListener {
     /** The status of the process. */
     private static final int STATUS = 3;
 
+    /** Where the files of the lab are in its machines. */
+    private static final Path LAB = Path.of("/run/lab");
+
+    private static final int MILLIS_TO_PRINT = 3000;
+
     /** What is shown of a thread. */
     private static final int FRAMES = 25;
 
@@ -71,8 +76,23 @@ public final class Watchdog implements TestExecutionListener {
                 .forEach(each -> show(out, each.getKey(), each.getValue()));
         showCallsOfTheKernel(out);
         out.flush();
+        if (Files.exists(LAB)) {
+            switchOff();
+        }
         // Not exit, whose hooks may hang as well.
         Runtime.getRuntime().halt(STATUS);
+    }
+
+    /** Ends the lab's machine: a process with a thread that no signal can reach would never end. */
+    private static void switchOff() {
+        try {
+            // What was printed is still on its way to the host.
+            Thread.sleep(MILLIS_TO_PRINT);
+            Files.writeString(Path.of("/proc/sysrq-trigger"), "o");
+            Thread.sleep(MILLIS_TO_PRINT);
+        } catch (IOException | InterruptedException e) {
+            // Then only this process ends.
+        }
     }
 
     private static void show(PrintStream out, Thread thread, StackTraceElement[] frames) {
