@@ -1,11 +1,13 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Bound;
 
 /**
  * A network namespace that acts as another machine: soft0 runs there in a separate JVM. A pair of virtual Ethernet
@@ -178,9 +180,29 @@ final class OtherMachine implements AutoCloseable {
                 "bash", "-c", "rdma link delete " + device + "; ip link delete " + outer + "; ip netns delete " + name);
     }
 
+    /**
+     * Waits until no queue pair of Soft-RoCE is connected any more. The kernel's NVMe target ends its own some time after the
+     * host has gone, and accepts no host meanwhile: that took half a minute when the device was removed under them.
+     */
+    private void awaitNoConnection() throws IOException {
+        String[] last = {""};
+        try {
+            Bound.ofSeconds(60).await(() -> device + " still has queue pairs: " + last[0], () -> {
+                last[0] = run("rdma resource show qp link " + device);
+                return !last[0].contains(" type RC ");
+            });
+        } catch (InterruptedException e) {
+            throw new InterruptedIOException("while " + device + " has queue pairs");
+        }
+    }
+
     @Override
     public void close() throws IOException {
-        jvm.close();
-        disconnect();
+        try {
+            awaitNoConnection();
+        } finally {
+            jvm.close();
+            disconnect();
+        }
     }
 }
