@@ -51,6 +51,9 @@ public final class AllocatingPeer {
     private long received;
     private int outstanding;
 
+    /** What the peer has allocated in the round before. */
+    private long theirs;
+
     private AllocatingPeer(RingPeer.End end, String place, boolean begins) {
         this.end = end;
         this.begins = begins;
@@ -96,7 +99,6 @@ public final class AllocatingPeer {
             allocated = THREADS.getTotalThreadAllocatedBytes() - before;
             packets = wire.received() - packets;
             through = ring ? RingAccess.received(wire) - through : 0;
-            long theirs = Memory.getLong(own + RECEIVED + Long.BYTES);
             System.out.println("round " + round + ": " + allocated + " bytes; of " + packets + " packets " + through
                     + " through shared memory");
             if (ours < ROUND && theirs < ROUND) {
@@ -124,6 +126,8 @@ public final class AllocatingPeer {
                     || Memory.getLong(own + WRITTEN + WRITE_BYTES - Long.BYTES) != message) {
                 throw new AssertionError("not message " + message);
             }
+            // The next message, which may come at once, tells of the next round.
+            theirs = Memory.getLong(own + RECEIVED + Long.BYTES);
             end.pairs[0].postReceive(receive);
             if (!begins) {
                 post();
