@@ -23,12 +23,15 @@ final class BlueFlameComparison {
     /** The longest that is posted. */
     private static final int LONGEST = 21;
 
+    /** Few, because to get to the end of the ring again and again takes time. */
+    private static final int SENDS = 4;
+
     private static final int UNIT_SEGMENTS = 4;
     private static final int SEGMENT = 16;
     private static final int PAIRS = 2;
     private static final int BYTES = 4096;
     private static final int REQUEST = 0;
-    private static final TwinQueuePair.Sizes SIZES = new TwinQueuePair.Sizes(16, LONGEST, inlineBytes(LONGEST));
+    private static final TwinQueuePair.Sizes SIZES = new TwinQueuePair.Sizes(SENDS, LONGEST, inlineBytes(LONGEST));
 
     /** What else a completion contains. */
     private static final long[] NOTHING = new long[8];

@@ -106,6 +106,12 @@ class RingProcessesTest {
             assertEquals(CompletionStatus.SUCCESS, wc.status(0), program::toString);
         }
 
+        /** The next completion, for which it does not take a processor. */
+        WorkCompletions nextAfterSeconds() throws InterruptedException {
+            Bound.ofSeconds(60).await("no completion came", () -> own.queue.poll(own.completions) == 1);
+            return own.completions;
+        }
+
         /** Sends a message, which comes back. */
         void echo(int pair, int bytes, int seed) throws InterruptedException {
             FillPattern.fill(own.memory.asSlice(0, bytes), seed);
@@ -268,7 +274,8 @@ class RingProcessesTest {
             meeting.awaitLink(1);
             Object link = meeting.link();
             MemorySegment memory = RingAccess.map(arena);
-            try (CmFixture other = meet(false)) {
+            // It is idle for some seconds, and would poll.
+            try (CmFixture other = meet(true)) {
                 assertSame(meeting.wire, other.wire, "one device has both links");
                 other.awaitNumberOfLinks(2);
                 List<Object> remaining = List.of(other.links().getLast());
@@ -291,7 +298,7 @@ class RingProcessesTest {
                 meeting.program.kill();
                 Set<Long> ended = new HashSet<>();
                 for (int i = 0; i < 2; i++) {
-                    WorkCompletions wc = own.next();
+                    WorkCompletions wc = meeting.nextAfterSeconds();
                     assertEquals(CompletionStatus.RETRY_EXC_ERR, wc.status(0));
                     ended.add(wc.id(0));
                 }

@@ -42,15 +42,31 @@ class SoftProcessesTest {
         }
     }
 
-    /** Returns what both sides of a ping-pong print on a number of processors. */
-    private static String pingpong(int processors, String... more) throws Exception {
-        String those = "-XX:ActiveProcessorCount=" + processors;
+    /** Starts a process for several commands, with a device. */
+    private static ResidentJvm process(String device) throws Exception {
+        return new ResidentJvm("env", "RDMA_DEVICE=" + device);
+    }
+
+    /** The same on a number of processors. */
+    private static ResidentJvm process(int processors) throws Exception {
+        return new ResidentJvm("env", "RDMA_DEVICE=soft0", "JDK_JAVA_OPTIONS=-XX:ActiveProcessorCount=" + processors);
+    }
+
+    private static String ended(int status, ResidentJvm process, String... arguments) throws Exception {
+        try (ResidentJvm.Command command = process.start(arguments)) {
+            assertEquals(status, command.join(), command::output);
+            return command.output();
+        }
+    }
+
+    /** Returns what both sides of a ping-pong print. */
+    private static String pingpong(ResidentJvm left, ResidentJvm right, String... more) throws Exception {
         List<String> words = new ArrayList<>(List.of("pingpong", "-n", "10", "-p", PORT));
         words.addAll(List.of(more));
-        try (Program server = with(those, words.toArray(String[]::new))) {
+        try (ResidentJvm.Command server = left.start(words.toArray(String[]::new))) {
             server.await("waiting for a client");
             words.add(HOST);
-            try (Program client = with(those, words.toArray(String[]::new))) {
+            try (ResidentJvm.Command client = right.start(words.toArray(String[]::new))) {
                 assertEquals(0, client.join(), () -> client.output() + server.output());
                 assertEquals(0, server.join(), server::output);
                 return server.output() + client.output();
@@ -60,15 +76,23 @@ class SoftProcessesTest {
 
     @Test
     void shouldSayThatOneProcessorIsNoPlaceToPoll() throws Exception {
-        String polling = pingpong(1);
-        assertEquals(
-                2,
-                polling.lines().filter(line -> line.endsWith(PollingHint.TEXT)).count(),
-                polling);
-        String sleeping = pingpong(1, "-e");
-        assertFalse(sleeping.contains(PollingHint.TEXT), sleeping);
-        String two = pingpong(2);
-        assertFalse(two.contains(PollingHint.TEXT), two);
+        try (ResidentJvm left = process(1);
+                ResidentJvm right = process(1)) {
+            String polling = pingpong(left, right);
+            assertEquals(
+                    2,
+                    polling.lines()
+                            .filter(line -> line.endsWith(PollingHint.TEXT))
+                            .count(),
+                    polling);
+            String sleeping = pingpong(left, right, "-e");
+            assertFalse(sleeping.contains(PollingHint.TEXT), sleeping);
+        }
+        try (ResidentJvm left = process(2);
+                ResidentJvm right = process(2)) {
+            String two = pingpong(left, right);
+            assertFalse(two.contains(PollingHint.TEXT), two);
+        }
     }
 
     /** Starts a command on one processor, of which the JVM does not know that it is the only one. */
@@ -124,31 +148,27 @@ class SoftProcessesTest {
                 PollingHint.afterwards(0.52, "--events (-e)"));
     }
 
-    private static Program withDevice(String name, String... arguments) throws Exception {
-        return Program.java(List.of("env", "RDMA_DEVICE=" + name), Rdma.class, arguments);
-    }
-
     @Test
     void shouldSayThatTheVariableNamesADeviceThatIsNotThere() throws Exception {
         String wrong = "the variable RDMA_DEVICE names 'mlx5_77', which is not a device of this machine: set it to one"
                 + " of those present (";
-        for (String command : List.of("hello", "device-info", "pingpong")) {
-            String output = failed(withDevice("mlx5_77", command));
-            assertTrue(output.contains("rdma " + command + ": " + wrong), output);
-            assertTrue(output.strip().endsWith("), or unset it"), output);
-        }
-        try (Program devices = withDevice("mlx5_77", "devices")) {
-            assertEquals(0, devices.join(), devices::output);
-            assertTrue(devices.output().contains("rdma devices: " + wrong), devices::output);
+        try (ResidentJvm process = process("mlx5_77")) {
+            for (String command : List.of("hello", "device-info", "pingpong")) {
+                String output = ended(1, process, command);
+                assertTrue(output.contains("rdma " + command + ": " + wrong), output);
+                assertTrue(output.strip().endsWith("), or unset it"), output);
+            }
+            String devices = ended(0, process, "devices");
+            assertTrue(devices.contains("rdma devices: " + wrong), devices);
+            // What the user wrote, and not the variable, is wrong here.
+            String written = ended(1, process, "pingpong", "-d", "mlx5_88");
+            assertTrue(written.contains("mlx5_88"), written);
+            assertFalse(written.contains("mlx5_77"), written);
         }
         try (Program devices = soft("devices")) {
             assertEquals(0, devices.join(), devices::output);
             assertFalse(devices.output().contains("RDMA_DEVICE"), devices::output);
         }
-        // What the user wrote, and not the variable, is wrong here.
-        String written = failed(withDevice("mlx5_77", "pingpong", "-d", "mlx5_88"));
-        assertTrue(written.contains("mlx5_88"), written);
-        assertFalse(written.contains("mlx5_77"), written);
     }
 
     @Test
@@ -193,9 +213,11 @@ class SoftProcessesTest {
         String few = "soft0 has only the loopback addresses 127.0.0.1";
         String cure = "start with -Dorg.rdmapanama.soft.address=all, or with RDMA_SOFT_ADDRESS=all";
         String there = otherAddress();
-        for (String[] each : new String[][] {{"serve", there}, {"transfer", there}, {"ping", "-c", "-a", there}}) {
-            String output = failed(soft(each));
-            assertTrue(output.contains(few) && output.contains(cure), output);
+        try (ResidentJvm process = process("soft0")) {
+            for (String[] each : new String[][] {{"serve", there}, {"transfer", there}, {"ping", "-c", "-a", there}}) {
+                String output = ended(1, process, each);
+                assertTrue(output.contains(few) && output.contains(cure), output);
+            }
         }
     }
 
@@ -231,11 +253,13 @@ class SoftProcessesTest {
 
     @Test
     void shouldSayAtOnceThatThereIsNoSuchPortOrAddress() throws Exception {
-        String port = failed(soft("serve", "--tcp", "-i", "7"));
-        assertFalse(port.contains("waiting"), port);
-        String gid = failed(soft("serve", "--tcp", "-g", "77"));
-        assertFalse(gid.contains("waiting"), gid);
-        assertTrue(gid.contains("77"), gid);
+        try (ResidentJvm process = process("soft0")) {
+            String port = ended(1, process, "serve", "--tcp", "-i", "7");
+            assertFalse(port.contains("waiting"), port);
+            String gid = ended(1, process, "serve", "--tcp", "-g", "77");
+            assertFalse(gid.contains("waiting"), gid);
+            assertTrue(gid.contains("77"), gid);
+        }
     }
 
     @Test
