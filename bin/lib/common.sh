@@ -163,13 +163,15 @@ jvm_options() {
     fi
 }
 
-# Prints the options of JVMs that run tests. Quick tests repeat less of what they draw at random or try in all orders. A run
-# of all tests ends when nothing has happened for RDMA_TEST_LIMIT seconds.
+# Prints the options of JVMs that run tests. Quick tests draw less at random, repeat less, and try fewer orders of threads. A
+# run of all tests ends when nothing has happened for RDMA_TEST_LIMIT seconds.
 test_options() {
     [ -z "${RDMA_TEST_LIMIT:-}" ] || echo "-Dtests.limit=$RDMA_TEST_LIMIT"
     [ -z "${RDMA_TEST_QUICK:-}" ] ||
         echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
-            -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -Dcm.in.a.row=1000 -Dhosts.rounds=1
+            -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -D{cm.in.a.row,hostile.capsules}=1000 \
+            -D{steady,hot}.round=500 -D{shared.rounds,log.rounds,entries.values}=2 -D{hosts,connections}.rounds=1 -Dlog.kills=100 \
+            -Dnetty.connections=300 -Drings.percent=20 -Dstream.divisor=10
 }
 
 # Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.

@@ -22,10 +22,10 @@ import org.rdmapanama.testing.ConnectedPair;
 @Tag("lab")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HotPathLabTest {
-    private static final int ROUND = 2_000;
+    private static final int ROUND = Integer.getInteger("hot.round", 2_000);
 
     /** Interpreted code may allocate: it takes some rounds until all of it is compiled. */
-    private static final int MAX_WARM_UP_ROUNDS = 20;
+    private static final int MAX_WARM_UP_ROUNDS = 40_000 / ROUND;
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 

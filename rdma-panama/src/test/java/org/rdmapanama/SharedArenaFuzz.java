@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Crowd;
@@ -44,6 +45,11 @@ final class SharedArenaFuzz {
 
     public static void main(String[] arguments) {
         CaseRunner.run(cases(), Crowd.LIMIT_OF_ONE, arguments);
+    }
+
+    /** Options by which another virtual machine has the same cases. */
+    static List<String> settings() {
+        return Program.sameProperties("shared.seed", "shared.rounds", "shared.millis");
     }
 
     static List<Case> cases() {

@@ -1,7 +1,6 @@
 package org.rdmapanama;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicTest;
@@ -25,11 +24,11 @@ class VirtualThreadsLabTest {
     /** They wait without keeping the carrier from others, whether or not they are interrupted, and share an arena. */
     @TestFactory
     Stream<DynamicTest> shouldWaitWithOneCarrier() throws Exception {
-        return ChildProcess.run(WaitingCalls.class, 1, List.of(), WaitingCalls.cases(), LIMIT);
+        return ChildProcess.run(WaitingCalls.class, 1, SharedArenaFuzz.settings(), WaitingCalls.cases(), LIMIT);
     }
 
     @TestFactory
     Stream<DynamicTest> shouldShareAnArenaWithTwoCarriers() throws Exception {
-        return ChildProcess.run(SharedArenaFuzz.class, 2, List.of(), SharedArenaFuzz.cases(), LIMIT);
+        return ChildProcess.run(SharedArenaFuzz.class, 2, SharedArenaFuzz.settings(), SharedArenaFuzz.cases(), LIMIT);
     }
 }

@@ -38,6 +38,10 @@ import org.rdmapanama.queue.QueuePairType;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DirectRingsCardTest {
     static final int LONGEST_CHAIN = 8;
+
+    /** The share of the requests that are made, in percent. */
+    private static final int PERCENT = Integer.getInteger("rings.percent", 100);
+
     private static final int BYTES = 1 << 16;
     private static final int QKEY = 0x1111_1111;
     private static final int WORDS_OF_UNIT = 8;
@@ -213,7 +217,7 @@ class DirectRingsCardTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             open(arena, type, threadDomains);
             try {
-                run(requests);
+                run(requests / 100 * PERCENT);
             } finally {
                 close();
             }

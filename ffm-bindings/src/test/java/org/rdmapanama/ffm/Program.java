@@ -77,6 +77,14 @@ public final class Program implements AutoCloseable {
         return Integer.getInteger(FIRST_PORT, OWN_PORTS);
     }
 
+    /** The options by which another virtual machine has those of these properties that this one has. */
+    public static List<String> sameProperties(String... names) {
+        return Arrays.stream(names)
+                .filter(name -> System.getProperty(name) != null)
+                .map(name -> "-D" + name + "=" + System.getProperty(name))
+                .toList();
+    }
+
     /** The command line of a virtual machine that runs a class, with more options after those that all have. */
     public static List<String> javaCommand(
             List<String> prefix, List<String> options, Class<?> main, String... arguments) {

@@ -471,6 +471,6 @@ abstract class NettyContract {
     }
 
     int connections() {
-        return 1000;
+        return Integer.getInteger("netty.connections", 1000);
     }
 }

@@ -10,6 +10,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.stream.LongStream;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.ffm.Program;
 import org.rdmapanama.ffm.waiting.Case;
 import org.rdmapanama.ffm.waiting.CaseRunner;
 import org.rdmapanama.ffm.waiting.Crowd;
@@ -39,6 +40,11 @@ final class ConnectionsFuzz {
 
     public static void main(String[] arguments) {
         CaseRunner.run(cases(), Crowd.LIMIT_OF_ONE, arguments);
+    }
+
+    /** Options by which another virtual machine has the same cases. */
+    static List<String> settings() {
+        return Program.sameProperties("connections.seed", "connections.rounds", "connections.millis");
     }
 
     static List<Case> cases() {

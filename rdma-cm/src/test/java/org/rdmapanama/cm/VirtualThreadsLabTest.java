@@ -43,6 +43,7 @@ class VirtualThreadsLabTest {
 
     private static Stream<DynamicTest> connectAndClose(int carriers) throws Exception {
         assumeFalse(Lab.isInLab(), "on soft0 only");
-        return ChildProcess.run(ConnectionsFuzz.class, carriers, List.of(), ConnectionsFuzz.cases(), LIMIT);
+        return ChildProcess.run(
+                ConnectionsFuzz.class, carriers, ConnectionsFuzz.settings(), ConnectionsFuzz.cases(), LIMIT);
     }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -42,10 +43,11 @@ class SteadyStateTest {
     }
 
     private Program start(String name, boolean ring, boolean sleeps, boolean begins) throws IOException {
+        List<String> options = new ArrayList<>(Program.sameProperties(AllocatingPeer.ROUND_PROPERTY));
+        options.add("-Dorg.rdmapanama.soft.address=127.0.0.1");
+        options.add("-Dorg.rdmapanama.soft.ring=" + (ring ? shared : "none"));
         return Program.javaWith(
-                List.of(
-                        "-Dorg.rdmapanama.soft.address=127.0.0.1",
-                        "-Dorg.rdmapanama.soft.ring=" + (ring ? shared : "none")),
+                options,
                 AllocatingPeer.class,
                 folder.resolve(name).toString(),
                 Boolean.toString(sleeps),

@@ -22,6 +22,9 @@ record StreamTest(String name, int size, int transfers, int iterations) {
     private static final int KIBIBYTE = 1 << 10;
     private static final int PAGES = 1 << 16;
 
+    /** Of how many transfers of rstream there is one: with more than 1, tests are over soon. */
+    static volatile int divisor = 1;
+
     /** Returns the sizes that rstream tests: four of them, or all. */
     static List<Integer> sizes(boolean all) {
         if (!all) {
@@ -36,11 +39,11 @@ record StreamTest(String name, int size, int transfers, int iterations) {
     }
 
     static StreamTest latency(int size) {
-        return new StreamTest(StreamText.size(size) + "_lat", size, 1, count(size));
+        return new StreamTest(StreamText.size(size) + "_lat", size, 1, count(size) / divisor);
     }
 
     static StreamTest bandwidth(int size) {
-        return new StreamTest(StreamText.size(size) + "_bw", size, count(size), 1);
+        return new StreamTest(StreamText.size(size) + "_bw", size, count(size) / divisor, 1);
     }
 
     private static int count(int size) {

@@ -44,6 +44,11 @@ class StreamCommandLabTest {
     private static final List<String> NAMES =
             List.of("64_lat", "4k_lat", "64k_lat", "1m_lat", "64_bw", "4k_bw", "64k_bw", "1m_bw");
 
+    /** Of how many transfers of the usual tests there is one, where both sides are ours. */
+    private static final String DIVISOR_PROPERTY = "stream.divisor";
+
+    private static final int DIVISOR = Integer.getInteger(DIVISOR_PROPERTY, 1);
+
     /** The mode in which rstream repeats calls that return at once. */
     private static final String POLLING = "-T n";
 
@@ -260,16 +265,32 @@ class StreamCommandLabTest {
     void shouldRunAllTestsAndPlotThem() throws Exception {
         assumeFalse(Lab.isInLab(), "rstream is a peer there");
         Path file = folder.resolve("a.svg");
-        Run server = serve("-T b");
-        String[] options = with("-T b --plot " + file, "stream", "-s", SERVER, "-b", CLIENT, "-p", port);
-        try (Program client = Program.java(List.of(), Rdma.class, options)) {
-            assertEquals(0, client.join(150), client::toString);
-            assertAll(client.output());
+        StreamTest.divisor = DIVISOR;
+        try {
+            Run server = serve("-T b");
+            String[] options = with("-T b --plot " + file, "stream", "-s", SERVER, "-b", CLIENT, "-p", port);
+            try (Program client =
+                    Program.javaWith(Program.sameProperties(DIVISOR_PROPERTY), ClientOfFewer.class, options)) {
+                assertEquals(0, client.join(150), client::toString);
+                assertAll(client.output());
+            }
+            assertEquals(0, server.join(), server::toString);
+            assertAll(server.out());
+        } finally {
+            StreamTest.divisor = 1;
         }
-        assertEquals(0, server.join(), server::toString);
-        assertAll(server.out());
         assertTrue(Files.readString(file).contains("latency in µs"));
         assertTrue(Files.readString(folder.resolve("a-bw.svg")).contains("bandwidth in MiB/s"));
+    }
+
+    /** The program, with as few transfers as its server. */
+    static final class ClientOfFewer {
+        private ClientOfFewer() {}
+
+        public static void main(String[] arguments) {
+            StreamTest.divisor = DIVISOR;
+            Rdma.main(arguments);
+        }
     }
 
     @Test
