@@ -31,11 +31,10 @@ final class OneProcessor {
     /** That on which the first thread was made. */
     private static final int NUMBER = number();
 
-    private static final ThreadFactory THREADS =
-            work -> Thread.ofPlatform().daemon().unstarted(() -> {
-                keep(0);
-                work.run();
-            });
+    private static final ThreadFactory THREADS = work -> new ExploringThread(() -> {
+        keep(0);
+        work.run();
+    });
 
     static {
         if (NUMBER >= 0) {

@@ -23,8 +23,6 @@ final class Schedule {
     /** Threads that end take some hundred. */
     private static final int MAX_STEPS = 20_000;
 
-    private static final ThreadLocal<Schedule> CURRENT = new ThreadLocal<>();
-
     /** One for each place, so that two of a run are never the same; no scenario has more. */
     private static final List<ExecutorService> THREADS =
             Stream.generate(OneProcessor::thread).limit(4).toList();
@@ -84,7 +82,7 @@ final class Schedule {
 
     /** That of the calling thread, or null. */
     static Schedule current() {
-        return CURRENT.get();
+        return ExploringThread.currentSchedule();
     }
 
     /** Runs all; returns the deviations that this run could have had behind its last one. */
@@ -109,7 +107,7 @@ final class Schedule {
 
     private void body(int index) {
         threads[index] = Thread.currentThread();
-        CURRENT.set(this);
+        ExploringThread.enter(this);
         try {
             bodies.get(index).run();
         } catch (Abandoned expected) {
@@ -117,7 +115,7 @@ final class Schedule {
         } catch (Throwable e) {
             fail(e);
         }
-        CURRENT.remove();
+        ExploringThread.enter(null);
         states[index] = State.ENDED;
         try {
             if (failure == null) {
