@@ -170,8 +170,8 @@ test_options() {
     [ -z "${RDMA_TEST_QUICK:-}" ] ||
         echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
             -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -D{cm.in.a.row,hostile.capsules}=1000 \
-            -D{steady,hot}.round=500 -D{shared.rounds,log.rounds,entries.values}=2 -D{hosts,connections}.rounds=1 -Dlog.kills=100 \
-            -Dnetty.connections=300 -Drings.percent=20 -Dstream.divisor=10
+            -D{shared,connections}.millis=300 -Dshared.rounds=2 -D{hosts.rounds,connections.rounds,log.rounds,entries.values}=1 \
+            -D{steady.round,hot.round,cm.shared}=500 -Dnetty.connections=300 -Dlog.kills=100 -D{rings.percent,stream.divisor}=10
 }
 
 # Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.
