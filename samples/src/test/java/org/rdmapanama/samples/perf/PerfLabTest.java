@@ -70,7 +70,7 @@ class PerfLabTest {
 
     private static Run start(String test, String at, String... options) {
         List<String> arguments =
-                new ArrayList<>(List.of("perf", test, "-d", Lab.SECOND_DEVICE, "-p", at, "--timeout", "10"));
+                new ArrayList<>(List.of("perf", test, "-d", Lab.SECOND_DEVICE, "-p", at, "--timeout", "60"));
         List<String> more = Arrays.asList(options);
         arguments.addAll(more);
         if (!more.contains("--warmup")) {
@@ -271,7 +271,7 @@ class PerfLabTest {
 
     private static void measureForASecond(String test) throws Exception {
         String at = Lab.portText();
-        Run once = Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "10");
+        Run once = Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "60");
         once.await("waiting for a client");
         long start = System.nanoTime();
         Run client = start(test, at, "-D", "1", "-s", "64", "-F", "json");
@@ -303,7 +303,7 @@ class PerfLabTest {
     void shouldCountWhatAStoppedPeerHoldsUp() throws Exception {
         String at = Lab.portText();
         try (Program stopped = Program.java(
-                List.of(), Rdma.class, "perf", "server", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "10")) {
+                List.of(), Rdma.class, "perf", "server", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "60")) {
             stopped.await("waiting for a client");
             // Loads all classes of the server, so that the next test starts at once.
             assertEquals(0, start("send-lat", at, "-n", "5").join());
@@ -404,7 +404,7 @@ class PerfLabTest {
     void shouldSayWhenTheClientIsInterrupted() throws Exception {
         for (String test : List.of("send-lat", "write-bw")) {
             String at = Lab.portText();
-            Run once = Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "10");
+            Run once = Run.start("perf", "server", "--once", "-d", Lab.FIRST_DEVICE, "-p", at, "--timeout", "60");
             once.await("waiting for a client");
             Run client = start(test, at, "-D", "100", "-s", "64");
             once.await(test);
