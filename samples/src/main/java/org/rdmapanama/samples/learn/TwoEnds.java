@@ -28,8 +28,9 @@ final class TwoEnds implements AutoCloseable {
     final VerbsArena arena = VerbsArena.ofConfined();
     final Context context = Context.open(arena, "soft0");
     final ProtectionDomain domain = context.allocateProtectionDomain();
+    final CompletionChannel channelOfA = context.createCompletionChannel();
     final CompletionChannel channelOfB = context.createCompletionChannel();
-    final CompletionQueue queueOfA = context.createCompletionQueue(16, context.createCompletionChannel(), 0);
+    final CompletionQueue queueOfA = context.createCompletionQueue(16, channelOfA, 0);
     final CompletionQueue queueOfB = context.createCompletionQueue(16, channelOfB, 0);
     final QueuePair a = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfA).maxSegments(2, 1));
     final QueuePair b = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queueOfB).maxSegments(2, 1));
