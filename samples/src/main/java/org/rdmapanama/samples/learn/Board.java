@@ -26,8 +26,13 @@ final class Board {
 
     /** Includes the packets between these two queue pairs in the diagram. */
     void draw(String leftName, QueuePair left, String rightName, QueuePair right) {
-        ends.put(left.number(), new End(leftName, right.number(), true));
-        ends.put(right.number(), new End(rightName, left.number(), false));
+        draw(leftName, left.number(), rightName, right.number());
+    }
+
+    /** The same for two queue pairs of which one is in another process. */
+    void draw(String leftName, int left, String rightName, int right) {
+        ends.put(left, new End(leftName, right, true));
+        ends.put(right, new End(rightName, left, false));
     }
 
     /** Returns the ends to draw, by queue pair number. */

@@ -20,7 +20,7 @@ import org.rdmapanama.soft.wire.Reth;
 
 /**
  * Draws packets as arrows between two ends. Packet sequence numbers count from 0 for each end, because the first one is
- * random. Packets of other queue pairs are left out, except those of this device's connection manager.
+ * random. Packets of other queue pairs are left out, except those of the connection manager that connect the ends.
  */
 final class Diagram {
     private static final int WIDTH = 88;
@@ -38,7 +38,11 @@ final class Diagram {
     private static final int FIRST_MESSAGE = 0x10;
     private static final int MESSAGE_KIND_OFFSET = 16;
     private static final int SENDER_OFFSET = 24;
-    private static final int MIN_MESSAGE_BYTES = SENDER_OFFSET + Integer.BYTES;
+
+    /** Of messages that begin a connection: where they have the number of the sender's queue pair, in 24 bits. */
+    private static final Map<String, Integer> QUEUE_PAIR_OFFSETS = Map.of("REQ", 56, "REP", 36);
+
+    private static final int MIN_MESSAGE_BYTES = 60;
 
     private static final String[] NAKS = {
         "PSN sequence error", "invalid request", "remote access error", "remote operational error", "invalid RD request"
@@ -48,11 +52,11 @@ final class Diagram {
     private final Map<Integer, Integer> firstPsns = new HashMap<>();
     private final StringBuilder text = new StringBuilder();
 
-    /** The communication ID of the initiator of the connection. */
-    private Integer beginner;
+    /** By the communication IDs of the connections between them. */
+    private final Map<Integer, Board.End> connected = new HashMap<>();
 
-    /** Types and senders of the messages drawn so far. */
-    private final Set<String> messages = new HashSet<>();
+    /** Types and senders of the messages drawn so far, and what was exchanged with another process. */
+    private final Set<String> drawn = new HashSet<>();
 
     private String lastPair;
 
@@ -68,10 +72,6 @@ final class Diagram {
     }
 
     private void add(long packet, int bytes, boolean own) {
-        if (!own) {
-            // Sent by another process that looks for a peer here.
-            return;
-        }
         int opcode = Bth.opcode(packet);
         int number = Bth.destinationQueuePair(packet);
         int payload = bytes - Opcode.headerBytes(opcode) - Bth.pad(packet);
@@ -83,6 +83,10 @@ final class Diagram {
         if (to == null || !Opcode.isKnown(opcode)) {
             return;
         }
+        if (!own && !drawn.add(opcode + " " + number + " " + Bth.psn(packet))) {
+            // Another process was slow to answer.
+            return;
+        }
         Board.End from = ends.get(to.peer());
         int asking = Opcode.isResponse(opcode) ? number : to.peer();
         int psn = Psn.compare(Bth.psn(packet), firstPsns.computeIfAbsent(asking, first -> Bth.psn(packet)));
@@ -92,19 +96,31 @@ final class Diagram {
         arrow(to.left() ? to.name() : from.name(), to.left() ? from.name() : to.name(), !to.left(), label);
     }
 
-    /** Adds a message of the connection manager, unless it repeats an earlier one because the answer is slow. */
+    /**
+     * Adds a message of the connection manager, unless it repeats an earlier one because the answer is slow, or belongs to
+     * other queue pairs: of another process that looks for a peer here.
+     */
     private void addMessage(long message, int opcode, int payload) {
         int kind = (Memory.getNetShort(message + MESSAGE_KIND_OFFSET) & 0xFFFF) - FIRST_MESSAGE;
-        int sender = Memory.getNetInt(message + SENDER_OFFSET);
-        if (beginner == null) {
-            beginner = sender;
-        }
-        String name = kind >= 0 && kind < MESSAGES.length ? MESSAGES[kind] : "message";
-        if (name.equals(PLEASE_WAIT) || !messages.add(name + sender)) {
+        if (kind < 0 || kind >= MESSAGES.length) {
             return;
         }
+        String name = MESSAGES[kind];
+        int sender = Memory.getNetInt(message + SENDER_OFFSET);
+        Integer offset = QUEUE_PAIR_OFFSETS.get(name);
+        if (offset != null) {
+            Board.End end = ends.get(Memory.getNetInt(message + offset) >>> 8);
+            if (end != null) {
+                connected.put(sender, end);
+            }
+        }
+        Board.End from = connected.get(sender);
+        if (from == null || name.equals(PLEASE_WAIT) || !drawn.add(name + sender)) {
+            return;
+        }
+        Board.End to = ends.get(from.peer());
         String label = Opcode.name(opcode) + " " + payload + " B: " + name + " of the connection manager";
-        arrow("A", "B", sender == beginner, label);
+        arrow(from.left() ? from.name() : to.name(), from.left() ? to.name() : from.name(), from.left(), label);
     }
 
     private static List<String> details(long packet, int opcode, int payload) {
