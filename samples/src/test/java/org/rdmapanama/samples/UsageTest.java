@@ -164,7 +164,11 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 13                                  | the lesson must be between 1 and 12, not 13
+            learn 14                                  | the lesson must be between 1 and 13, not 14
+            learn 3 --serve                           | --serve is for lesson 13, which has two sides
+            learn --to 127.0.0.1:1                    | --to is for lesson 13, which has two sides
+            learn 13 --serve --to 127.0.0.1:1         | --serve and --to exclude each other
+            learn 13 --to 127.0.0.1                   | the port of '127.0.0.1' must be between 1 and 65535
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
             learn --headers                           | --headers is for a lesson: give its number

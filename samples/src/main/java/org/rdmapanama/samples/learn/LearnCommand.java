@@ -1,8 +1,10 @@
 package org.rdmapanama.samples.learn;
 
 import java.io.PrintWriter;
+import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -32,6 +34,18 @@ public final class LearnCommand implements Callable<Integer> {
             description = "Number of a lesson; lists the lessons if omitted.")
     private Integer number;
 
+    @Option(
+            names = "--serve",
+            description =
+                    "The last lesson: run only the side that lends memory, for the other one in another terminal.")
+    private boolean serve;
+
+    @Option(
+            names = "--to",
+            paramLabel = "HOST:PORT",
+            description = "The last lesson: run only the side that uses the memory; --serve says where that is.")
+    private String address;
+
     @Option(names = "--headers", description = "Also show the headers of the first packet of each kind, byte by byte.")
     private boolean headers;
 
@@ -42,6 +56,7 @@ public final class LearnCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
         Lesson[] lessons = Lesson.values();
+        checkSides();
         if (number == null) {
             if (headers) {
                 throw new ParameterException(spec.commandLine(), "--headers is for a lesson: give its number");
@@ -58,7 +73,27 @@ public final class LearnCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "the lesson must be between 1 and " + lessons.length + ", not " + number);
         }
-        lessons[number - 1].run(out, headers);
+        Lesson lesson = lessons[number - 1];
+        if (serve) {
+            lesson.run(out, headers, WholeTransfer::lend);
+        } else if (address != null) {
+            InetSocketAddress lender = WrongUsage.address(spec.commandLine(), address, "");
+            lesson.run(out, headers, board -> WholeTransfer.use(lender, board));
+        } else {
+            lesson.run(out, headers);
+        }
         return 0;
+    }
+
+    private void checkSides() {
+        if (serve && address != null) {
+            throw new ParameterException(spec.commandLine(), "--serve and --to exclude each other");
+        }
+        int last = Lesson.TRANSFER.number();
+        if ((serve || address != null) && (number == null || number != last)) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    (serve ? "--serve" : "--to") + " is for lesson " + last + ", which has two sides");
+        }
     }
 }

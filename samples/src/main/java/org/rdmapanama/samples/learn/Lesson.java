@@ -21,16 +21,18 @@ enum Lesson {
     COMMIT("a replicated log: commit by writing", CommitByWriting::run),
     TAKEOVER("a replicated log: taking over", TakingOver::run),
     RING("ring all-reduce", RingAllReduce::run),
-    STRUCTURES("structures that others read", OneSidedStructures::run);
+    STRUCTURES("structures that others read", OneSidedStructures::run),
+    TRANSFER("a whole transfer, in two processes", WholeTransfer::run);
 
-    private static final String PROBES = "org.rdmapanama.soft.probes";
+    /** A property of soft0: {@code false} if packets are not to be repeated whenever the machine is busy. */
+    static final String PROBES = "org.rdmapanama.soft.probes";
 
     private final String title;
     private final Body body;
 
     /** The code of a lesson. */
     @FunctionalInterface
-    private interface Body {
+    interface Body {
         void run(Board board) throws Exception;
     }
 
@@ -55,31 +57,35 @@ enum Lesson {
 
     /** The same, followed by the headers of the packets if they are wanted. */
     void run(PrintWriter out, boolean headers) throws Exception {
+        run(out, headers, body);
+    }
+
+    /** The same with other code, such as that of one side of the lesson. */
+    void run(PrintWriter out, boolean headers, Body code) throws Exception {
         out.println("Lesson " + number() + ": " + title);
         out.println();
         String given = System.getProperty(PacketCapture.PROPERTY);
         if (given != null) {
-            run(out, Path.of(given), headers);
+            run(out, Path.of(given), headers, code);
             return;
         }
         Path capture = Files.createTempFile("lesson", ".pcap");
         System.setProperty(PacketCapture.PROPERTY, capture.toString());
         try {
-            run(out, capture, headers);
+            run(out, capture, headers, code);
         } finally {
             PacketCapture.restore(null);
             Files.delete(capture);
         }
     }
 
-    private void run(PrintWriter out, Path packets, boolean headers) throws Exception {
+    private static void run(PrintWriter out, Path packets, boolean headers, Body code) throws Exception {
         Board board = new Board(out);
-        // Otherwise packets would be repeated whenever the machine is busy.
         System.setProperty(PROBES, "false");
         try (VerbsArena arena = VerbsArena.ofShared()) {
             // Stays open, so that no queue pair number is used twice.
             Context.open(arena, "soft0");
-            body.run(board);
+            code.run(board);
         } finally {
             System.clearProperty(PROBES);
         }
