@@ -6,6 +6,7 @@ module org.rdmapanama.samples {
     requires java.management;
     requires java.xml;
     requires jdk.net;
+    requires jdk.unsupported;
     requires org.apache.logging.log4j;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;

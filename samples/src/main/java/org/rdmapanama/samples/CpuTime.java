@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 public final class CpuTime {
     private static final Path MACHINE = Path.of("/proc/stat");
 
-    /** Length of a tick; Linux reports a hundred ticks per second to programs. */
-    private static final long TICK_NANOS = 10_000_000L;
+    /** The resolution of {@link #ofMachine}: a tick; Linux reports a hundred ticks per second to programs. */
+    public static final long TICK_NANOS = 10_000_000L;
 
     private static final Pattern PROCESSOR = Pattern.compile("cpu\\d");
 

@@ -15,7 +15,10 @@ import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Writes a mapped file to the receiver's memory: the device reads the pages of the file in place. */
+/**
+ * Writes a file to the receiver's memory. The device reads the pages of a mapped file in place, or registered memory into
+ * which the file is read past the page cache.
+ */
 final class RdmaSending implements Job {
     private static final long CHUNK = 1 << 20;
     private static final int DEPTH = 16;
@@ -24,6 +27,10 @@ final class RdmaSending implements Job {
     private final RdmaEnd end;
     private final SendWorkRequest[] requests = new SendWorkRequest[DEPTH];
     private MemoryRegion region;
+    private long size;
+
+    /** Null if the file is mapped. */
+    private DirectFile direct;
 
     RdmaSending(TransferMethod way, Path file, InetAddress from, InetSocketAddress to, Duration limit)
             throws IOException, InterruptedException {
@@ -42,6 +49,10 @@ final class RdmaSending implements Job {
         }
         if (way == TransferMethod.RDMA_READY) {
             register();
+        } else if (way.isDirect()) {
+            direct = new DirectFile(file);
+            size = direct.size();
+            region = end.connection.protectionDomain().register(direct.allocate(arena, CHUNK * DEPTH));
         }
     }
 
@@ -51,9 +62,8 @@ final class RdmaSending implements Job {
      */
     private void register() throws IOException {
         try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            region = end.connection
-                    .protectionDomain()
-                    .register(source.map(MapMode.READ_WRITE, 0, source.size(), end.arena));
+            size = source.size();
+            region = end.connection.protectionDomain().register(source.map(MapMode.READ_WRITE, 0, size, end.arena));
         }
     }
 
@@ -69,9 +79,8 @@ final class RdmaSending implements Job {
             register();
         }
         for (SendWorkRequest request : requests) {
-            request.clear().add(region, 0, Math.min(CHUNK, region.byteSize())).rdmaWrite(target);
+            request.clear().add(region, 0, Math.min(CHUNK, size)).rdmaWrite(target);
         }
-        long size = region.byteSize();
         long chunks = Math.ceilDiv(size, CHUNK);
         long posted = 0;
         long completed = 0;
@@ -80,7 +89,7 @@ final class RdmaSending implements Job {
             while (posted < chunks && posted - completed < DEPTH) {
                 long offset = posted * CHUNK;
                 end.post(requests[(int) (posted % DEPTH)]
-                        .set(0, region, offset, Math.min(CHUNK, size - offset))
+                        .set(0, region, source(offset), Math.min(CHUNK, size - offset))
                         .remoteAddress(target.address() + offset));
                 posted++;
             }
@@ -94,8 +103,25 @@ final class RdmaSending implements Job {
         end.await(end.connection.receiveQueue());
     }
 
+    /** Returns where in the region a chunk of the file is, after reading it if the file is not mapped. */
+    private long source(long offset) throws IOException {
+        if (direct == null) {
+            return offset;
+        }
+        // What was written from this memory before has completed, because no more than DEPTH chunks are posted.
+        long place = offset % (CHUNK * DEPTH);
+        direct.read(region.memory().asSlice(place, CHUNK).asByteBuffer(), offset);
+        return place;
+    }
+
     @Override
-    public void close() {
-        end.close();
+    public void close() throws IOException {
+        try {
+            end.close();
+        } finally {
+            if (direct != null) {
+                direct.close();
+            }
+        }
     }
 }

@@ -15,12 +15,16 @@ import java.nio.file.StandardOpenOption;
 
 /** Sends memory or a file through a socket, in each of the possible ways. */
 final class TcpSending implements Job {
-    private static final int BUFFER = 256 << 10;
+    /** Number of bytes that are read and written at once. */
+    static final int BUFFER = 256 << 10;
 
     private final TransferMethod way;
     private final MemorySegment memory;
     private final Path file;
     private final SocketChannel channel = SocketChannel.open();
+
+    /** Opened beforehand, because asking for the block size of its disk reads other files; null for the other ways. */
+    private final DirectFile direct;
 
     TcpSending(TransferMethod way, MemorySegment memory, Path file, InetAddress from, InetSocketAddress to)
             throws IOException {
@@ -29,6 +33,7 @@ final class TcpSending implements Job {
         this.file = file;
         channel.bind(new InetSocketAddress(from, 0));
         channel.connect(to);
+        direct = way == TransferMethod.DIRECT_WRITE ? new DirectFile(file) : null;
     }
 
     @Override
@@ -40,6 +45,10 @@ final class TcpSending implements Job {
     public void run(String... peer) throws IOException {
         if (way == TransferMethod.MEMORY) {
             write(memory.asByteBuffer());
+        } else if (way == TransferMethod.DIRECT_WRITE) {
+            try (Arena arena = Arena.ofConfined()) {
+                send(direct, direct.allocate(arena, BUFFER).asByteBuffer());
+            }
         } else {
             try (FileChannel source = FileChannel.open(file, StandardOpenOption.READ)) {
                 send(source);
@@ -76,6 +85,14 @@ final class TcpSending implements Job {
         }
     }
 
+    private void send(DirectFile source, ByteBuffer buffer) throws IOException {
+        for (long sent = 0; sent < source.size(); sent += buffer.limit()) {
+            buffer.clear();
+            source.read(buffer, sent);
+            write(buffer.flip());
+        }
+    }
+
     private void write(ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {
             channel.write(bytes);
@@ -84,6 +101,9 @@ final class TcpSending implements Job {
 
     @Override
     public void close() throws IOException {
+        if (direct != null) {
+            direct.close();
+        }
         channel.close();
     }
 }

@@ -8,6 +8,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 import org.rdmapanama.samples.ByteSize;
 
 /** The table of results, and the notes on how to read it. */
@@ -19,6 +22,7 @@ final class TodayTable {
     private static final Set<String> SOFTWARE = Set.of("rxe", "siw", "soft");
 
     private static final String SOFT = "soft";
+    private static final double MEBIBYTE = 1 << 20;
 
     private final PrintWriter out;
     private final long bytes;
@@ -30,36 +34,115 @@ final class TodayTable {
         this.samples = samples;
     }
 
-    void print(Ends ends, String sending, String receiving) throws IOException {
-        out.println();
-        out.printf("%-52s %10s   %s%n", "", "throughput", "processor time, s per GiB");
-        out.printf(
-                "%-52s %10s   %8s %8s %8s %8s%n",
-                ByteSize.format(bytes) + ", median of "
-                        + samples.get(TransferMethod.MEMORY).size(),
-                "MiB/s",
-                "sender",
-                "receiver",
-                "both",
-                "machine");
-        for (TransferMethod way : TransferMethod.values()) {
-            out.println(row(way.title, samples.get(way)));
-        }
+    void print(Ends ends, String sending, String receiving, String directObstacle) throws IOException {
+        String rounds = ByteSize.format(bytes) + ", median of "
+                + samples.get(TransferMethod.MEMORY).size();
+        section(
+                String.format("%-52s %10s   %s", "", "throughput", "processor time, s per GiB"),
+                String.format("%-52s %10s   %8s %8s %8s %8s", rounds, "MiB/s", "sender", "receiver", "both", "machine"),
+                way -> row(way.title, measured(way)));
+        section(
+                String.format("%-52s %9s   %17s   %17s", "", "copies", "sender", "receiver"),
+                String.format(
+                        "%-52s %4s %4s   %8s %8s   %8s %8s",
+                        "copies and context switches", "CPU", "DMA", "vol.", "invol.", "vol.", "invol."),
+                way -> switches(way, measured(way)));
+        section(
+                String.format("%-52s %s", "", "sender" + " ".repeat(45) + "receiver"),
+                String.format(
+                        "%-52s %8s %8s %8s %8s %8s   %8s %8s",
+                        "calls of read, write and sendfile, and what they moved",
+                        "reads",
+                        "MiB",
+                        "writes",
+                        "MiB",
+                        "storage",
+                        "reads",
+                        "MiB"),
+                way -> calls(way.title, measured(way)));
         out.println();
         notes(ends, sending.split(" ", -1), receiving.split(" ", -1)).forEach(out::println);
+        countNotes(missing(), directObstacle).forEach(out::println);
         out.flush();
+    }
+
+    private void section(String head, String columns, Function<TransferMethod, String> row) {
+        out.println();
+        out.println(head);
+        out.println(columns);
+        for (TransferMethod way : TransferMethod.values()) {
+            out.println(row.apply(way));
+        }
+    }
+
+    private List<Sample> measured(TransferMethod way) {
+        return samples.getOrDefault(way, List.of());
+    }
+
+    /** Says why counts are missing; empty if none are. */
+    private String missing() {
+        return samples.values().stream()
+                .flatMap(List::stream)
+                .flatMap(sample -> Stream.of(sample.ofSender(), sample.ofReceiver()))
+                .map(Counts::missing)
+                .filter(why -> !why.isEmpty())
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Formats a number, or a dash if it is not known. */
+    private static String figure(String format, int width, double number) {
+        return String.format(
+                Locale.ROOT,
+                "%" + width + "s",
+                Double.isNaN(number) ? "-" : String.format(Locale.ROOT, format, number));
     }
 
     static String row(String title, List<Sample> measured) {
         return String.format(
                 Locale.ROOT,
-                "%-52s %10.1f   %8.3f %8.3f %8.3f %8.3f",
+                "%-52s %s   %s %s %s %s",
                 title,
-                Sample.median(measured, Sample::rate),
-                Sample.median(measured, Sample::senderEach),
-                Sample.median(measured, Sample::receiverEach),
-                Sample.median(measured, Sample::bothEach),
-                Sample.median(measured, Sample::machineEach));
+                figure("%.1f", 10, Sample.median(measured, Sample::rate)),
+                figure("%.3f", 8, Sample.senderEach(measured)),
+                figure("%.3f", 8, Sample.receiverEach(measured)),
+                figure("%.3f", 8, Sample.bothEach(measured)),
+                figure("%.3f", 8, Sample.machineEach(measured)));
+    }
+
+    static String switches(TransferMethod way, List<Sample> measured) {
+        return String.format(
+                Locale.ROOT,
+                "%-52s %4d %4d   %s %s   %s %s",
+                way.title,
+                way.path().byCpu(),
+                way.path().byDma(),
+                count(measured, sample -> sample.ofSender().voluntary()),
+                count(measured, sample -> sample.ofSender().involuntary()),
+                count(measured, sample -> sample.ofReceiver().voluntary()),
+                count(measured, sample -> sample.ofReceiver().involuntary()));
+    }
+
+    static String calls(String title, List<Sample> measured) {
+        return String.format(
+                Locale.ROOT,
+                "%-52s %s %s %s %s %s   %s %s",
+                title,
+                count(measured, sample -> sample.ofSender().reads()),
+                mebibytes(measured, sample -> sample.ofSender().bytesRead()),
+                count(measured, sample -> sample.ofSender().writes()),
+                mebibytes(measured, sample -> sample.ofSender().bytesWritten()),
+                mebibytes(measured, sample -> sample.ofSender().fromStorage()),
+                count(measured, sample -> sample.ofReceiver().reads()),
+                mebibytes(measured, sample -> sample.ofReceiver().bytesRead()));
+    }
+
+    private static String count(List<Sample> measured, ToDoubleFunction<Sample> number) {
+        return figure("%.0f", 8, Sample.median(measured, number));
+    }
+
+    private static String mebibytes(List<Sample> measured, ToDoubleFunction<Sample> bytes) {
+        return figure("%.1f", 8, Sample.median(measured, bytes) / MEBIBYTE);
     }
 
     private List<String> notes(Ends ends, String[] sending, String[] receiving) throws IOException {
@@ -74,8 +157,8 @@ final class TodayTable {
 
     /** Returns the notes, wrapped to lines of about 100 characters. */
     static List<String> notes(String network, boolean crosses, String devicesAre, String driver, boolean emulated) {
-        String text = "Every byte was checked, outside the measured time. The file was in the page cache: no disk was"
-                + " read. "
+        String text = "Every byte was checked, outside the measured time. The file was in the page cache, and only"
+                + " direct I/O read the disk. "
                 + (crosses
                         ? "TCP traffic left through " + network + ". "
                         : "TCP traffic did not leave through " + network
@@ -104,6 +187,24 @@ final class TodayTable {
                                 + " compare the rows with each other, not with other machines.\n"
                         : "");
         return wrapped(text);
+    }
+
+    /** Returns the notes on what was counted, wrapped as well. */
+    static List<String> countNotes(String missing, String directObstacle) {
+        return wrapped(
+                "The copies are not measured: they are those between two hosts with network cards, as 'bin/rdma learn"
+                        + " 0' draws them. The one from the disk is made once, unless direct I/O is used: then the file is in"
+                        + " the page cache. All else is counted by the kernel, for one transfer and all threads of the process."
+                        + " A thread 'had to' leave its processor when it waited, and 'did not' have to when the kernel gave the"
+                        + " processor to another one. Reads and writes are calls of read, write and their variants on files,"
+                        + " pipes and sockets; sendfile counts as one of each. No other system calls are counted, neither"
+                        + " sendmsg and recvmsg nor mmap, poll, futex and ioctl. '-' stands for what is not known, mostly because"
+                        + " the interval was too short.\n"
+                        + (missing.isEmpty() ? "" : "Not counted: " + missing + "\n")
+                        + (directObstacle.isEmpty()
+                                ? ""
+                                : "The file could not be read by direct I/O (" + directObstacle
+                                        + "): name a directory on a disk with --file\n"));
     }
 
     private static List<String> wrapped(String text) {

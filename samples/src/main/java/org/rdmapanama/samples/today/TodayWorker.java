@@ -15,6 +15,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.zip.CRC32C;
+import org.rdmapanama.samples.IoCounts;
 import org.rdmapanama.samples.TestPattern;
 
 /**
@@ -31,6 +32,7 @@ public final class TodayWorker {
     private final Path file;
     private final MemorySegment memory;
     private Job job;
+    private Counting counting;
 
     private TodayWorker(String... arguments) throws IOException {
         sends = arguments[0].equals("send");
@@ -79,9 +81,11 @@ public final class TodayWorker {
                 while (all.hasRemaining()) {
                     channel.write(all);
                 }
+                // Direct I/O would otherwise begin with writing the file to the disk.
+                channel.force(false);
             }
         }
-        say("ready");
+        say("ready " + (sends ? DirectFile.obstacle(file, TcpSending.BUFFER) : ""));
         try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.strip().split(" ", -1);
@@ -95,18 +99,23 @@ public final class TodayWorker {
             case "prepare" -> {
                 TransferMethod way = TransferMethod.valueOf(words[0]);
                 job = sends ? sending(way, Integer.parseInt(words[1]), words[2]) : receiving(way);
+                counting = new Counting(IoCounts.OF_PROCESS);
                 say("ready " + job.words());
             }
             case "go" -> {
+                counting.start();
                 long start = System.nanoTime();
                 job.run(words);
-                say("done " + (System.nanoTime() - start));
+                long nanos = System.nanoTime() - start;
+                counting.stop();
+                say("done " + nanos);
             }
             case "check" -> {
+                Counts counts = counting.finish();
                 job.close();
                 CRC32C sum = new CRC32C();
                 sum.update(memory.asByteBuffer());
-                say("sum " + Long.toHexString(sum.getValue()));
+                say("sum " + Long.toHexString(sum.getValue()) + " " + counts.words());
             }
             default -> throw new IllegalArgumentException("unknown command '" + command + "'");
         }

@@ -1,21 +1,80 @@
 package org.rdmapanama.samples.today;
 
 /** The ways to move data from one process to another. */
-enum TransferMethod {
-    MEMORY("TCP, memory: write"),
-    READ_WRITE("TCP, file: read and write"),
-    MAP_WRITE("TCP, file: mmap and write"),
-    TRANSFER_TO("TCP, file: transferTo (sendfile)"),
-    RDMA_READY("RDMA WRITE, file: mapped and registered once"),
-    RDMA_REGISTER("RDMA WRITE, file: mapped and registered each time");
+public enum TransferMethod {
+    /** From memory to a socket. */
+    MEMORY("TCP, memory: write", "memory ─CPU▶ socket buffers" + Rest.TCP),
+
+    /** From a file through memory to a socket. */
+    READ_WRITE("TCP, file: read and write", "disk ═DMA▶ page cache ─CPU▶ memory ─CPU▶ socket buffers" + Rest.TCP),
+
+    /** From a mapped file to a socket. */
+    MAP_WRITE("TCP, file: mmap and write", "disk ═DMA▶ page cache ─CPU▶ socket buffers" + Rest.TCP),
+
+    /** From a file to a socket by calls of sendfile. */
+    TRANSFER_TO("TCP, file: transferTo (sendfile)", "disk ═DMA▶ page cache" + Rest.TCP),
+
+    /** From a file past the page cache through memory to a socket. */
+    DIRECT_WRITE("TCP, file: direct I/O and write", "disk ═DMA▶ memory ─CPU▶ socket buffers" + Rest.TCP),
+
+    /** From a file that was mapped and registered before. */
+    RDMA_READY("RDMA WRITE, file: mapped and registered once", "disk ═DMA▶ page cache" + Rest.RDMA),
+
+    /** From a file that is mapped and registered for this transfer. */
+    RDMA_REGISTER("RDMA WRITE, file: mapped and registered each time", "disk ═DMA▶ page cache" + Rest.RDMA),
+
+    /** From a file past the page cache through registered memory. */
+    RDMA_DIRECT("RDMA WRITE, file: direct I/O to registered memory", "disk ═DMA▶ registered memory" + Rest.RDMA);
 
     final String title;
+    private final CopyPath path;
 
-    TransferMethod(String title) {
-        this.title = title;
+    /** The second half of each way. */
+    private static final class Rest {
+        static final String TCP = " ═DMA▶ card ┈ card ═DMA▶ socket buffers ─CPU▶ memory";
+        static final String RDMA = " ═DMA▶ card ┈ card ═DMA▶ memory";
+
+        private Rest() {}
     }
 
-    boolean isRdma() {
-        return this == RDMA_READY || this == RDMA_REGISTER;
+    TransferMethod(String title, String drawing) {
+        this.title = title;
+        path = new CopyPath(drawing);
+    }
+
+    /**
+     * Returns a short description.
+     *
+     * @return the title
+     */
+    public String title() {
+        return title;
+    }
+
+    /**
+     * Returns the copies that are made on the way.
+     *
+     * @return the path
+     */
+    public CopyPath path() {
+        return path;
+    }
+
+    /**
+     * Returns whether a device moves the data.
+     *
+     * @return whether this is RDMA WRITE
+     */
+    public boolean isRdma() {
+        return this == RDMA_READY || this == RDMA_REGISTER || this == RDMA_DIRECT;
+    }
+
+    /**
+     * Returns whether the file is read past the page cache.
+     *
+     * @return whether this is direct I/O
+     */
+    public boolean isDirect() {
+        return this == DIRECT_WRITE || this == RDMA_DIRECT;
     }
 }
