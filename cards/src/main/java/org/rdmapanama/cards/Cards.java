@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.soft.provider.SoftProvider;
@@ -31,6 +32,7 @@ public final class Cards {
     private static final SoftProvider SOFT = new SoftProvider();
     private static final Map<Integer, DeviceFile> FILES = new ConcurrentHashMap<>();
     private static final CardThread THREAD = new CardThread();
+    private static final LongAdder CALLS = new LongAdder();
 
     /** The cards by the numbers of their device files. */
     private static volatile List<Card> cards = List.of();
@@ -144,6 +146,16 @@ public final class Cards {
                 .orElseThrow(() -> unknown(queuePairNumber));
     }
 
+    /**
+     * Returns how often the driver of a card has called the kernel about its device so far: by open, write, ioctl, mmap and
+     * close of the device file.
+     *
+     * @return the number of calls
+     */
+    public static long kernelCalls() {
+        return CALLS.sum();
+    }
+
     private static IllegalArgumentException unknown(int queuePairNumber) {
         return new IllegalArgumentException("no card has a queue pair with the number " + queuePairNumber);
     }
@@ -189,6 +201,7 @@ public final class Cards {
     }
 
     private static long opened(int descriptor, int device) {
+        CALLS.increment();
         if (device >= cards.size()) {
             return -Errno.ENODEV;
         }
@@ -199,19 +212,23 @@ public final class Cards {
     }
 
     private static long written(int descriptor, long command, long length) {
+        CALLS.increment();
         return FILES.get(descriptor).write(command, length);
     }
 
     private static long controlled(int descriptor, long request, long argument) {
+        CALLS.increment();
         return request == Uverbs.CONTROL ? FILES.get(descriptor).control(argument) : -Errno.EINVAL;
     }
 
     @SuppressWarnings("UnusedVariable") // The signature is that of the library.
     private static long mapped(int descriptor, long length, int protection, long offset) {
+        CALLS.increment();
         return FILES.get(descriptor).map(length, offset);
     }
 
     private static long closed(int descriptor) {
+        CALLS.increment();
         DeviceFile file = FILES.remove(descriptor);
         THREAD.remove(file);
         file.close();
