@@ -169,13 +169,18 @@ class TodayLabTest {
         assertFails("10.77.0.99 is not an address of this machine");
         startWithFileIn(folder.resolve("nowhere"));
         assertFails("there is no directory");
+        start("--plot", folder.resolve("chart.png").toString());
+        assertFails("--plot draws SVG");
     }
 
     @Test
     void shouldSayThatTcpStaysInside() throws Exception {
-        start("-I", Lab.FIRST_HOST, "--size", "1MiB", "--rounds", "1");
+        Path chart = folder.resolve("chart.svg");
+        start("-I", Lab.FIRST_HOST, "--size", "1MiB", "--rounds", "1", "--plot", chart.toString());
         awaitTable();
         assertSays("TCP traffic did not leave through ");
+        assertTrue(Files.readString(chart).contains("throughput in MiB/s"), run::toString);
+        Files.delete(chart);
     }
 
     @Test

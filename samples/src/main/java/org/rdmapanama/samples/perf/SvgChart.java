@@ -75,18 +75,7 @@ public final class SvgChart {
     void write(OutputStream out) throws XMLStreamException {
         double[] yTicks = logarithmicHeight ? decades() : steps();
         XMLStreamWriter xml = XMLOutputFactory.newInstance().createXMLStreamWriter(out, StandardCharsets.UTF_8.name());
-        xml.writeStartDocument(StandardCharsets.UTF_8.name(), "1.0");
-        xml.writeStartElement("svg");
-        xml.writeDefaultNamespace(NAMESPACE);
-        attribute(xml, "width", WIDTH);
-        attribute(xml, "height", HEIGHT);
-        xml.writeAttribute("viewBox", "0 0 " + plain(WIDTH) + " " + plain(HEIGHT));
-        xml.writeAttribute("font-family", "sans-serif");
-        xml.writeAttribute("font-size", "12");
-        xml.writeEmptyElement("rect");
-        xml.writeAttribute("width", "100%");
-        xml.writeAttribute("height", "100%");
-        xml.writeAttribute("fill", "white");
+        begin(xml, WIDTH, HEIGHT);
         text(xml, WIDTH / 2, TOP / 2, "middle", "font-weight", "bold", title);
         for (double tick : xTicks) {
             if (tick >= minX && tick <= maxX) {
@@ -102,11 +91,32 @@ public final class SvgChart {
         String turned = String.format(Locale.ROOT, "rotate(-90 20 %.1f)", (TOP + HEIGHT - BOTTOM) / 2);
         text(xml, 20, (TOP + HEIGHT - BOTTOM) / 2, "middle", "transform", turned, yTitle);
         for (int i = 0; i < curves.size(); i++) {
-            draw(xml, curves.get(i), COLOURS[i % COLOURS.length], TOP + LEGEND_LINE * (i + 1));
+            draw(xml, curves.get(i), colour(i), TOP + LEGEND_LINE * (i + 1));
         }
         xml.writeEndElement();
         xml.writeEndDocument();
         xml.close();
+    }
+
+    /** Begins a drawing with a white background. */
+    static void begin(XMLStreamWriter xml, double width, double height) throws XMLStreamException {
+        xml.writeStartDocument(StandardCharsets.UTF_8.name(), "1.0");
+        xml.writeStartElement("svg");
+        xml.writeDefaultNamespace(NAMESPACE);
+        attribute(xml, "width", width);
+        attribute(xml, "height", height);
+        xml.writeAttribute("viewBox", "0 0 " + plain(width) + " " + plain(height));
+        xml.writeAttribute("font-family", "sans-serif");
+        xml.writeAttribute("font-size", "12");
+        xml.writeEmptyElement("rect");
+        xml.writeAttribute("width", "100%");
+        xml.writeAttribute("height", "100%");
+        xml.writeAttribute("fill", "white");
+    }
+
+    /** Returns one of a few colours. */
+    static String colour(int index) {
+        return COLOURS[index % COLOURS.length];
     }
 
     private void draw(XMLStreamWriter xml, Curve curve, String colour, double legend) throws XMLStreamException {
@@ -167,10 +177,13 @@ public final class SvgChart {
         return ticks;
     }
 
-    private static String plain(double value) {
+    /** Formats a number with up to four digits; a whole one with all of them. */
+    static String plain(double value) {
         return value == Math.rint(value)
                 ? String.format(Locale.ROOT, "%.0f", value)
-                : String.format(Locale.ROOT, "%.4g", value).replaceAll("0+$", "");
+                : String.format(Locale.ROOT, "%.4g", value)
+                        .replaceAll("(\\.\\d*?)0+$", "$1")
+                        .replaceAll("\\.$", "");
     }
 
     private static void line(XMLStreamWriter xml, double x1, double y1, double x2, double y2)
@@ -183,12 +196,11 @@ public final class SvgChart {
         xml.writeAttribute("stroke", "#ddd");
     }
 
-    private static void text(XMLStreamWriter xml, double x, double y, String anchor, String words)
-            throws XMLStreamException {
+    static void text(XMLStreamWriter xml, double x, double y, String anchor, String words) throws XMLStreamException {
         text(xml, x, y, anchor, "fill", "black", words);
     }
 
-    private static void text(
+    static void text(
             XMLStreamWriter xml, double x, double y, String anchor, String attribute, String value, String words)
             throws XMLStreamException {
         xml.writeStartElement("text");
@@ -200,7 +212,7 @@ public final class SvgChart {
         xml.writeEndElement();
     }
 
-    private static void attribute(XMLStreamWriter xml, String name, double value) throws XMLStreamException {
+    static void attribute(XMLStreamWriter xml, String name, double value) throws XMLStreamException {
         xml.writeAttribute(name, String.format(Locale.ROOT, "%.1f", value));
     }
 }

@@ -15,6 +15,7 @@ import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.CpuTime;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.perf.Charts;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -71,6 +72,12 @@ public final class TodayComparison implements Callable<Integer> {
     private Path folder;
 
     @Option(
+            names = "--plot",
+            paramLabel = "FILE",
+            description = "Also draw throughput, processor time and context switches into this SVG file.")
+    private Path plot;
+
+    @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
             defaultValue = "120",
@@ -113,6 +120,7 @@ public final class TodayComparison implements Callable<Integer> {
         if (!Files.isDirectory(folder)) {
             throw new Failure("--file: there is no directory '" + folder + "'");
         }
+        Charts.check(plot);
         out = spec.commandLine().getOut();
         ends = addresses == null ? Ends.ofDevices() : Ends.of(addresses);
         Path file = Files.createTempDirectory(folder, "rdma-today").resolve("data");
@@ -121,6 +129,9 @@ public final class TodayComparison implements Callable<Integer> {
         } finally {
             Files.deleteIfExists(file);
             Files.delete(file.getParent());
+        }
+        if (plot != null) {
+            Charts.write(TodayChart.of(size + " from one process to another", samples), plot);
         }
         new TodayTable(out, size.bytes(), samples).print(ends, sendingDevice, receivingDevice, directObstacle);
         return 0;

@@ -51,7 +51,7 @@ final class TodayTable {
                 String.format("%-52s %s", "", "sender" + " ".repeat(45) + "receiver"),
                 String.format(
                         "%-52s %8s %8s %8s %8s %8s   %8s %8s",
-                        "calls of read, write and sendfile, and what they moved",
+                        "calls of read, write and sendfile, and MiB moved",
                         "reads",
                         "MiB",
                         "writes",
