@@ -157,8 +157,8 @@ final class TodayTable {
 
     /** Returns the notes, wrapped to lines of about 100 characters. */
     static List<String> notes(String network, boolean crosses, String devicesAre, String driver, boolean emulated) {
-        String text = "Every byte was checked, outside the measured time. The file was in the page cache, and only"
-                + " direct I/O read the disk. "
+        String text = "Every byte was checked, outside the measured time. The file was in the page cache: no disk was"
+                + " read, except by direct I/O. "
                 + (crosses
                         ? "TCP traffic left through " + network + ". "
                         : "TCP traffic did not leave through " + network
@@ -192,14 +192,14 @@ final class TodayTable {
     /** Returns the notes on what was counted, wrapped as well. */
     static List<String> countNotes(String missing, String directObstacle) {
         return wrapped(
-                "The copies are not measured: they are those between two hosts with network cards, as 'bin/rdma learn"
-                        + " 0' draws them. The one from the disk is made once, unless direct I/O is used: then the file is in"
-                        + " the page cache. All else is counted by the kernel, for one transfer and all threads of the process."
-                        + " A thread 'had to' leave its processor when it waited, and 'did not' have to when the kernel gave the"
-                        + " processor to another one. Reads and writes are calls of read, write and their variants on files,"
-                        + " pipes and sockets; sendfile counts as one of each. No other system calls are counted, neither"
-                        + " sendmsg and recvmsg nor mmap, poll, futex and ioctl. '-' stands for what is not known, mostly because"
-                        + " the interval was too short.\n"
+                "The copies are not measured: they are those between two hosts with network cards, as 'bin/rdma learn 0'"
+                        + " draws them. The one from the disk is made once, unless direct I/O is used: then the file is"
+                        + " in the page cache. All else is counted by the kernel, for one transfer and all threads of the"
+                        + " process. A context switch is voluntary if the thread has to wait, and involuntary if the"
+                        + " kernel gives the processor to another thread. Reads and writes are calls of read, write and"
+                        + " their variants on files, pipes and sockets; sendfile counts as one of each. No other system"
+                        + " calls are counted, neither sendmsg and recvmsg nor mmap, poll, futex and ioctl. '-' stands for"
+                        + " what is not known: a time for which the interval was too short, or what a line below explains.\n"
                         + (missing.isEmpty() ? "" : "Not counted: " + missing + "\n")
                         + (directObstacle.isEmpty()
                                 ? ""
