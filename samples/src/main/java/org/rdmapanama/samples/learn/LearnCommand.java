@@ -69,11 +69,14 @@ public final class LearnCommand implements Callable<Integer> {
             out.flush();
             return 0;
         }
-        if (number < 1 || number > lessons.length) {
+        if (number < 0 || number >= lessons.length) {
             throw new ParameterException(
-                    spec.commandLine(), "the lesson must be between 1 and " + lessons.length + ", not " + number);
+                    spec.commandLine(), "the lesson must be between 0 and " + (lessons.length - 1) + ", not " + number);
         }
-        Lesson lesson = lessons[number - 1];
+        Lesson lesson = lessons[number];
+        if (headers && !lesson.hasPackets()) {
+            throw new ParameterException(spec.commandLine(), "--headers is for a lesson with packets, not " + number);
+        }
         if (serve) {
             lesson.run(out, headers, WholeTransfer::lend);
         } else if (address != null) {

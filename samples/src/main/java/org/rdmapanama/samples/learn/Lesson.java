@@ -10,6 +10,7 @@ import org.rdmapanama.samples.PacketCapture;
 
 /** The lessons, in order. */
 enum Lesson {
+    WHY("why RDMA", WhyRdma::run),
     STATES("queue pairs and their states", QueuePairsAndStates::run),
     MEMORY("memory and its keys", MemoryAndKeys::run),
     SEND("send and receive", SendAndReceive::run),
@@ -41,16 +42,21 @@ enum Lesson {
         this.body = body;
     }
 
-    /** Returns the number of the lesson, from 1. */
+    /** Returns the number of the lesson, from 0. */
     int number() {
-        return ordinal() + 1;
+        return ordinal();
+    }
+
+    /** Returns whether the lesson shows packets: the first one would have thousands. */
+    boolean hasPackets() {
+        return this != WHY;
     }
 
     String title() {
         return title;
     }
 
-    /** Runs the lesson on soft0, and prints what happens, followed by the packets. */
+    /** Runs the lesson on soft0, and prints what happens, followed by the packets if it has any. */
     void run(PrintWriter out) throws Exception {
         run(out, false);
     }
@@ -64,6 +70,11 @@ enum Lesson {
     void run(PrintWriter out, boolean headers, Body code) throws Exception {
         out.println("Lesson " + number() + ": " + title);
         out.println();
+        if (!hasPackets()) {
+            run(new Board(out), code);
+            out.flush();
+            return;
+        }
         String given = System.getProperty(PacketCapture.PROPERTY);
         if (given != null) {
             run(out, Path.of(given), headers, code);
@@ -81,14 +92,7 @@ enum Lesson {
 
     private static void run(PrintWriter out, Path packets, boolean headers, Body code) throws Exception {
         Board board = new Board(out);
-        System.setProperty(PROBES, "false");
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            // Stays open, so that no queue pair number is used twice.
-            Context.open(arena, "soft0");
-            code.run(board);
-        } finally {
-            System.clearProperty(PROBES);
-        }
+        run(board, code);
         out.println();
         out.println("The packets:");
         out.println();
@@ -101,5 +105,17 @@ enum Lesson {
             }
         }
         out.flush();
+    }
+
+    private static void run(Board board, Body code) throws Exception {
+        // Otherwise packets would be repeated whenever the machine is busy.
+        System.setProperty(PROBES, "false");
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            // Stays open, so that no queue pair number is used twice.
+            Context.open(arena, "soft0");
+            code.run(board);
+        } finally {
+            System.clearProperty(PROBES);
+        }
     }
 }
