@@ -176,7 +176,7 @@ class WholeTransferTest {
 
     private static void assertShowsCause(String message, Executable call) {
         Failure failure = assertFails(message, call);
-        assertTrue(failure.getMessage().contains("the lesson must be between 1 and "), failure::getMessage);
+        assertTrue(failure.getMessage().contains("the lesson must be between 0 and "), failure::getMessage);
     }
 
     @Test
