@@ -76,7 +76,7 @@ enum Lesson {
             return;
         }
         String given = System.getProperty(PacketCapture.PROPERTY);
-        if (given != null) {
+        if (given != null && !given.isEmpty()) {
             run(out, Path.of(given), headers, code);
             return;
         }

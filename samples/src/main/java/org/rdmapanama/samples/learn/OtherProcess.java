@@ -13,6 +13,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.OwnJvm;
+import org.rdmapanama.samples.PacketCapture;
 import org.rdmapanama.samples.Rdma;
 
 /** A command of this program in a second process, and what it prints. Closing this ends it. Threads: one. */
@@ -21,6 +22,7 @@ final class OtherProcess implements AutoCloseable {
     private static final int KEPT = 20;
 
     private static final int SECONDS_TO_END = 10;
+    private static final int SECONDS_TO_CLOSE = 4;
 
     private final Duration limit;
     private final Process process;
@@ -40,7 +42,9 @@ final class OtherProcess implements AutoCloseable {
      */
     OtherProcess(List<String> arguments, Duration limit) throws IOException {
         this.limit = limit;
-        List<String> command = new ArrayList<>(OwnJvm.command(Rdma.class, List.of()));
+        // The file of this process, which the variable JDK_JAVA_OPTIONS may name, is not for the packets of both.
+        List<String> noCapture = List.of("-D" + PacketCapture.PROPERTY + "=");
+        List<String> command = new ArrayList<>(OwnJvm.command(Rdma.class, noCapture));
         command.addAll(arguments);
         process = new ProcessBuilder(command).redirectErrorStream(true).start();
         // Reading cannot be interrupted, but waiting for what was read can.
@@ -120,9 +124,17 @@ final class OtherProcess implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly()
-                .onExit()
-                .orTimeout(SECONDS_TO_END, TimeUnit.SECONDS)
+        // Gives it time to delete its files; then it must end, also if it is stopped.
+        process.destroy();
+        awaitExit();
+        process.destroyForcibly();
+        awaitExit();
+    }
+
+    /** Waits for a while, also if this thread is interrupted. */
+    private void awaitExit() {
+        process.onExit()
+                .orTimeout(SECONDS_TO_CLOSE, TimeUnit.SECONDS)
                 .exceptionally(late -> process)
                 .join();
     }

@@ -21,7 +21,7 @@ import org.rdmapanama.samples.Sockets;
 /** Lesson 13: A writes and reads memory of B, which is in another process, from connecting to disconnecting. */
 final class WholeTransfer {
     /** How long B waits for A, which somebody may have to start. */
-    private static final Duration MEETING = Duration.ofMinutes(5);
+    private static final Duration MEETING = Duration.ofMinutes(2);
 
     private static final Duration LIMIT = TransferSide.LIMIT;
     private static final String HOST = "127.0.0.1";

@@ -1,15 +1,19 @@
 package org.rdmapanama.samples.learn;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -128,31 +132,37 @@ class WholeTransferTest {
         }
     }
 
-    private static Set<ProcessHandle> children() {
-        return ProcessHandle.current().children().filter(ProcessHandle::isAlive).collect(Collectors.toSet());
-    }
-
-    /** Starts the lesson, and stops its second process by a signal. */
-    private static ProcessHandle stopSecondProcess(Set<ProcessHandle> before) throws Exception {
+    /** Stops the second process of a lesson of this process by a signal, and returns it. */
+    private static ProcessHandle stopSecondProcess() throws Exception {
         Bound bound = Bound.of(LIMIT);
         while (true) {
-            Set<ProcessHandle> now = children();
-            now.removeAll(before);
-            if (!now.isEmpty()) {
-                ProcessHandle second = now.iterator().next();
-                Program.run("kill", "-STOP", Long.toString(second.pid()));
-                return second;
+            Optional<ProcessHandle> second = ProcessHandle.current()
+                    .children()
+                    .filter(WholeTransferTest::serves)
+                    .findFirst();
+            if (second.isPresent()) {
+                Program.run("kill", "-STOP", Long.toString(second.get().pid()));
+                return second.get();
             }
             bound.check(() -> "no second process");
-            Thread.sleep(1);
+            Thread.sleep(10);
+        }
+    }
+
+    /** Whether a process has become the command: before, this process waits for it, and it must not be stopped. */
+    private static boolean serves(ProcessHandle process) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"), ISO_8859_1)
+                    .contains("\0" + "learn\0" + NUMBER + "\0--serve\0");
+        } catch (IOException gone) {
+            return false;
         }
     }
 
     @Test
     void shouldEndTheSecondProcessAtCtrlC() throws Exception {
-        Set<ProcessHandle> before = children();
         Run run = Run.start("learn", NUMBER);
-        ProcessHandle second = stopSecondProcess(before);
+        ProcessHandle second = stopSecondProcess();
         run.interrupt();
         assertEquals(130, run.join(), run::toString);
         assertFalse(second.isAlive(), second::toString);
@@ -160,9 +170,8 @@ class WholeTransferTest {
 
     @Test
     void shouldSayThatTheSecondProcessWasKilled() throws Exception {
-        Set<ProcessHandle> before = children();
         Run run = Run.start("learn", NUMBER);
-        ProcessHandle second = stopSecondProcess(before);
+        ProcessHandle second = stopSecondProcess();
         second.destroyForcibly();
         assertEquals(1, run.join(), run::toString);
         assertTrue(run.err().contains("the second process ended too early, with status 137"), run::toString);
