@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
@@ -18,6 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -264,6 +267,31 @@ class NullNicTest {
         }
         nic.queuePair.postSend(last);
         assertEquals(List.of(depth + 1 + " SUCCESS"), completed());
+    }
+
+    /** Returns how often this thread has called read and write so far, in a reading that takes the same calls each time. */
+    private static long[] calls() throws IOException {
+        Map<String, Long> counts = Files.readAllLines(Path.of("/proc/thread-self/io")).stream()
+                .map(line -> line.split(": ", -1))
+                .collect(Collectors.toMap(parts -> parts[0], parts -> Long.parseLong(parts[1])));
+        return new long[] {counts.get("syscr"), counts.get("syscw")};
+    }
+
+    @Test
+    void shouldPostAndPollWithoutReadingOrWriting() throws IOException {
+        assumeTrue(Files.isReadable(Path.of("/proc/thread-self/io")), "this kernel does not count");
+        SendWorkRequest request = write(1);
+        // Loading classes reads files.
+        assertEnds(CompletionStatus.SUCCESS, request);
+        calls();
+        long[] first = calls();
+        long[] second = calls();
+        for (int i = 0; i < 1000; i++) {
+            assertEnds(CompletionStatus.SUCCESS, request);
+        }
+        long[] third = calls();
+        assertEquals(second[0] - first[0], third[0] - second[0], "calls of read");
+        assertEquals(0, third[1] - first[1], "calls of write");
     }
 
     @Test
