@@ -23,6 +23,7 @@ class WorkerTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final String HOST = "127.0.0.1";
     private static final String SIZE = "1000003";
+    private static final int SLACK = 100_000;
 
     @TempDir
     private Path folder;
@@ -94,7 +95,9 @@ class WorkerTest {
         int bytes = Integer.parseInt(SIZE);
         boolean readsFile = way != TransferMethod.MEMORY && way != TransferMethod.MAP_WRITE;
         assertEquals(bytes, counts.bytesWritten(), way.title);
-        assertEquals(1 + (readsFile ? bytes : 0), counts.bytesRead(), way.title);
+        // Meanwhile the thread that waits for the parent's end may read about it, and a class may be loaded.
+        double more = counts.bytesRead() - 1 - (readsFile ? bytes : 0);
+        assertTrue(more >= 0 && more < SLACK, () -> way.title + ": " + counts);
         assertTrue(counts.writes() >= 1, counts::toString);
     }
 
