@@ -226,5 +226,12 @@ failed_tests() {
         END { for (name in running) print "\n" name " :: DID NOT END" }' "$1"
 }
 
-# Copies standard input, also to target/failures.log, which bin/test shows at its end.
-keep_failures() { tee -a "${here:?}/target/failures.log"; }
+# Copies standard input, also to target/failures.log, which bin/test shows at its end. What a part prints is in its log, and
+# comes from there.
+keep_failures() {
+    if [ -n "${RDMA_IN_A_PART:-}" ]; then
+        cat
+    else
+        tee -a "${here:?}/target/failures.log"
+    fi
+}

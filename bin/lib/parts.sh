@@ -73,12 +73,7 @@ end_parts() {
     done
     parts=()
     [ ${#failed[@]} = 0 ] && return
-    # Those of a part's parts are in its log, of which this shows the end.
-    if [ -n "${RDMA_IN_A_PART:-}" ]; then
-        show_failures "${failed[@]}"
-    else
-        show_failures "${failed[@]}" | keep_failures
-    fi
+    show_failures "${failed[@]}" | keep_failures
     return 1
 }
 

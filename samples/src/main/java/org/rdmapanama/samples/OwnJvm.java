@@ -4,6 +4,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** Starts another JVM, configured like this one, for another program of this module. */
 public final class OwnJvm {
@@ -41,5 +42,18 @@ public final class OwnJvm {
                     program.getName()));
         }
         return command;
+    }
+
+    /**
+     * Waits for a while until a process has ended, also if this thread is interrupted.
+     *
+     * @param process the process
+     * @param seconds how long at most
+     */
+    public static void awaitEnd(Process process, int seconds) {
+        process.onExit()
+                .orTimeout(seconds, TimeUnit.SECONDS)
+                .exceptionally(late -> process)
+                .join();
     }
 }

@@ -11,6 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.samples.today.DirectFile;
 
 /**
  * The target of NVMe over RDMA in the Linux kernel, with disks that are memory of the kernel. All of it is made by files in
@@ -22,7 +23,7 @@ final class KernelTarget implements AutoCloseable {
     /** What direct reads and writes of a device must be aligned to. */
     private static final int ALIGNMENT = 4096;
 
-    private static final OpenOption DIRECT = direct();
+    private static final OpenOption DIRECT = DirectFile.option();
 
     private static final Path CONFIG = Path.of("/sys/kernel/config");
     private static final Path SUBSYSTEM = CONFIG.resolve("nvmet/subsystems").resolve(NAME);
@@ -61,17 +62,6 @@ final class KernelTarget implements AutoCloseable {
     /** All processors of this machine, as the kernel writes a set of them. */
     static String allProcessors() {
         return Integer.toHexString((1 << Runtime.getRuntime().availableProcessors()) - 1);
-    }
-
-    /** By its name, because the compiler warns of it. */
-    private static OpenOption direct() {
-        try {
-            return (OpenOption) Class.forName("com.sun.nio.file.ExtendedOpenOption")
-                    .getField("DIRECT")
-                    .get(null);
-        } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
-        }
     }
 
     private static void set(Path folder, String file, String value) throws IOException {

@@ -126,16 +126,7 @@ final class OtherProcess implements AutoCloseable {
     public void close() {
         // Gives it time to delete its files; then it must end, also if it is stopped.
         process.destroy();
-        awaitExit();
-        process.destroyForcibly();
-        awaitExit();
-    }
-
-    /** Waits for a while, also if this thread is interrupted. */
-    private void awaitExit() {
-        process.onExit()
-                .orTimeout(SECONDS_TO_CLOSE, TimeUnit.SECONDS)
-                .exceptionally(late -> process)
-                .join();
+        OwnJvm.awaitEnd(process, SECONDS_TO_CLOSE);
+        OwnJvm.awaitEnd(process.destroyForcibly(), SECONDS_TO_CLOSE);
     }
 }

@@ -1,16 +1,14 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.DoubleStream;
-import javax.xml.stream.XMLOutputFactory;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;
 
 /** Bars from left to right, in one panel for each quantity, in SVG with real text. A bar may have several parts. */
-public final class BarChart {
+public final class BarChart extends Chart {
     private static final double WIDTH = 900;
     private static final double LEFT = 350;
     private static final double RIGHT = 90;
@@ -78,19 +76,16 @@ public final class BarChart {
         return this;
     }
 
+    @Override
     void write(OutputStream out) throws XMLStreamException {
         double height = TOP + panels.stream().mapToDouble(Panel::height).sum();
-        XMLStreamWriter xml = XMLOutputFactory.newInstance().createXMLStreamWriter(out, StandardCharsets.UTF_8.name());
-        SvgChart.begin(xml, WIDTH, height);
-        SvgChart.text(xml, WIDTH / 2, TOP / 2, "middle", "font-weight", "bold", title);
+        XMLStreamWriter xml = SvgChart.begin(out, WIDTH, height, TOP, title);
         double top = TOP;
         for (Panel panel : panels) {
             draw(xml, panel, top);
             top += panel.height();
         }
-        xml.writeEndElement();
-        xml.writeEndDocument();
-        xml.close();
+        SvgChart.end(xml);
     }
 
     private static void draw(XMLStreamWriter xml, Panel panel, double top) throws XMLStreamException {

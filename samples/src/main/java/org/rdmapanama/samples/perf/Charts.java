@@ -114,22 +114,7 @@ public final class Charts {
      * @param file the file, which is created or replaced
      * @throws IOException if that fails
      */
-    public static void write(SvgChart chart, Path file) throws IOException {
-        try (OutputStream out = Files.newOutputStream(file)) {
-            chart.write(out);
-        } catch (XMLStreamException e) {
-            throw new IOException("cannot write " + file, e);
-        }
-    }
-
-    /**
-     * Writes a chart.
-     *
-     * @param chart the chart
-     * @param file the file, which is created or replaced
-     * @throws IOException if that fails
-     */
-    public static void write(BarChart chart, Path file) throws IOException {
+    public static void write(Chart chart, Path file) throws IOException {
         try (OutputStream out = Files.newOutputStream(file)) {
             chart.write(out);
         } catch (XMLStreamException e) {

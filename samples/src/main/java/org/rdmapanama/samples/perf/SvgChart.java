@@ -11,7 +11,7 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;
 
 /** A line chart with a logarithmic x axis, in SVG with real text. Needs neither fonts nor a display. */
-public final class SvgChart {
+public final class SvgChart extends Chart {
     private static final String NAMESPACE = "http://www.w3.org/2000/svg";
     private static final String[] COLOURS = {"#1f5fa8", "#c4501b", "#3a7d34"};
 
@@ -72,11 +72,10 @@ public final class SvgChart {
         return this;
     }
 
+    @Override
     void write(OutputStream out) throws XMLStreamException {
         double[] yTicks = logarithmicHeight ? decades() : steps();
-        XMLStreamWriter xml = XMLOutputFactory.newInstance().createXMLStreamWriter(out, StandardCharsets.UTF_8.name());
-        begin(xml, WIDTH, HEIGHT);
-        text(xml, WIDTH / 2, TOP / 2, "middle", "font-weight", "bold", title);
+        XMLStreamWriter xml = begin(out, WIDTH, HEIGHT, TOP, title);
         for (double tick : xTicks) {
             if (tick >= minX && tick <= maxX) {
                 line(xml, x(tick), TOP, x(tick), HEIGHT - BOTTOM);
@@ -93,13 +92,13 @@ public final class SvgChart {
         for (int i = 0; i < curves.size(); i++) {
             draw(xml, curves.get(i), colour(i), TOP + LEGEND_LINE * (i + 1));
         }
-        xml.writeEndElement();
-        xml.writeEndDocument();
-        xml.close();
+        end(xml);
     }
 
-    /** Begins a drawing with a white background. */
-    static void begin(XMLStreamWriter xml, double width, double height) throws XMLStreamException {
+    /** Begins a drawing with a white background, and a title in the middle of the space at its top. */
+    static XMLStreamWriter begin(OutputStream out, double width, double height, double top, String title)
+            throws XMLStreamException {
+        XMLStreamWriter xml = XMLOutputFactory.newInstance().createXMLStreamWriter(out, StandardCharsets.UTF_8.name());
         xml.writeStartDocument(StandardCharsets.UTF_8.name(), "1.0");
         xml.writeStartElement("svg");
         xml.writeDefaultNamespace(NAMESPACE);
@@ -112,6 +111,14 @@ public final class SvgChart {
         xml.writeAttribute("width", "100%");
         xml.writeAttribute("height", "100%");
         xml.writeAttribute("fill", "white");
+        text(xml, width / 2, top / 2, "middle", "font-weight", "bold", title);
+        return xml;
+    }
+
+    static void end(XMLStreamWriter xml) throws XMLStreamException {
+        xml.writeEndElement();
+        xml.writeEndDocument();
+        xml.close();
     }
 
     /** Returns one of a few colours. */

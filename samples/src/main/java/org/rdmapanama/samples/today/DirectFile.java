@@ -37,8 +37,13 @@ public final class DirectFile implements Closeable {
         size = channel.size();
     }
 
-    /** Returns the option of the JDK, which the compiler warns about because it belongs to no standard. */
-    private static OpenOption option() {
+    /**
+     * Returns the option of the JDK for this, by its name, because the compiler warns of what belongs to no standard.
+     *
+     * @return {@code ExtendedOpenOption.DIRECT}
+     * @throws UnsupportedOperationException if this JDK does not have it
+     */
+    public static OpenOption option() {
         try {
             return Stream.of(Class.forName(OPTIONS).getEnumConstants())
                     .filter(option -> option.toString().equals("DIRECT"))

@@ -223,7 +223,7 @@ public final class TodayComparison implements Callable<Integer> {
         String[] sent = sender.await("sum", receiver).split(" ", 2);
         String[] arrived = receiver.await("sum", sender).split(" ", 2);
         if (!sent[0].equals(arrived[0])) {
-            throw new Failure("the data is not the same on both sides after '" + way.title + "': CRC32C " + sent[0]
+            throw new Failure("the data is not the same on both sides after '" + way.title() + "': CRC32C " + sent[0]
                     + " and " + arrived[0]);
         }
         return new Sample(

@@ -40,7 +40,7 @@ final class TodayTable {
         section(
                 String.format("%-52s %10s   %s", "", "throughput", "processor time, s per GiB"),
                 String.format("%-52s %10s   %8s %8s %8s %8s", rounds, "MiB/s", "sender", "receiver", "both", "machine"),
-                way -> row(way.title, measured(way)));
+                way -> row(way.title(), measured(way)));
         section(
                 String.format("%-52s %9s   %17s   %17s", "", "copies", "sender", "receiver"),
                 String.format(
@@ -59,7 +59,7 @@ final class TodayTable {
                         "storage",
                         "reads",
                         "MiB"),
-                way -> calls(way.title, measured(way)));
+                way -> calls(way.title(), measured(way)));
         out.println();
         notes(ends, sending.split(" ", -1), receiving.split(" ", -1)).forEach(out::println);
         countNotes(missing(), directObstacle).forEach(out::println);
@@ -114,7 +114,7 @@ final class TodayTable {
         return String.format(
                 Locale.ROOT,
                 "%-52s %4d %4d   %s %s   %s %s",
-                way.title,
+                way.title(),
                 way.path().byCpu(),
                 way.path().byDma(),
                 count(measured, sample -> sample.ofSender().voluntary()),

@@ -26,7 +26,7 @@ public enum TransferMethod {
     /** From a file past the page cache through registered memory. */
     RDMA_DIRECT("RDMA WRITE, file: direct I/O to registered memory", "disk ═DMA▶ registered memory" + Rest.RDMA);
 
-    final String title;
+    private final String title;
     private final CopyPath path;
 
     /** The second half of each way. */

@@ -109,10 +109,6 @@ final class Worker implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly()
-                .onExit()
-                .orTimeout(SECONDS_TO_END, TimeUnit.SECONDS)
-                .exceptionally(late -> process)
-                .join();
+        OwnJvm.awaitEnd(process.destroyForcibly(), SECONDS_TO_END);
     }
 }

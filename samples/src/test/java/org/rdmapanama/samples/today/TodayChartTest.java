@@ -75,7 +75,7 @@ class TodayChartTest {
         List<String> texts = texts(document);
         assertTrue(texts.containsAll(List.of("1 GiB & <more>", "512", "1024", "2", "1", "40")), texts::toString);
         for (TransferMethod way : TransferMethod.values()) {
-            assertEquals(3, Collections.frequency(texts, way.title), way.title);
+            assertEquals(3, Collections.frequency(texts, way.title()), way.title());
         }
         assertEquals(3 * (TransferMethod.values().length - 2), Collections.frequency(texts, "-"));
     }

@@ -77,7 +77,7 @@ class WorkerTest {
             receiver.tell("check");
             String[] sent = sender.await("sum", receiver).split(" ", 2);
             String[] received = receiver.await("sum", sender).split(" ", 2);
-            assertEquals(sent[0], received[0], way.title);
+            assertEquals(sent[0], received[0], way.title());
             assertEquals(all == null ? sent[0] : all, sent[0]);
             all = sent[0];
             if (i >= ways.size()) {
@@ -94,10 +94,10 @@ class WorkerTest {
         }
         int bytes = Integer.parseInt(SIZE);
         boolean readsFile = way != TransferMethod.MEMORY && way != TransferMethod.MAP_WRITE;
-        assertEquals(bytes, counts.bytesWritten(), way.title);
+        assertEquals(bytes, counts.bytesWritten(), way.title());
         // Meanwhile the thread that waits for the parent's end may read about it, and a class may be loaded.
         double more = counts.bytesRead() - 1 - (readsFile ? bytes : 0);
-        assertTrue(more >= 0 && more < SLACK, () -> way.title + ": " + counts);
+        assertTrue(more >= 0 && more < SLACK, () -> way.title() + ": " + counts);
         assertTrue(counts.writes() >= 1, counts::toString);
     }
 
