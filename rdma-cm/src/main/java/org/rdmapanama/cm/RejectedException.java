@@ -27,6 +27,10 @@ public final class RejectedException extends ConnectionException {
     private static final String NO_LISTENER =
             "nobody listens %s: start the server first, or check the address, the port and the port space";
 
+    private static final String NO_IWARP_LISTENER =
+            "nobody listens %s: start the server first, or check the address, the port, and that the server has an iWARP"
+                    + " device as well, since one of RoCE does not understand iWARP";
+
     /** The private data of the rejection. */
     private final byte[] privateData;
 
@@ -41,7 +45,7 @@ public final class RejectedException extends ConnectionException {
      * @param at where the peer is, such as "at 10.0.0.1:7471"
      */
     RejectedException(String verb, String arguments, String at) {
-        super(verb, Errno.ECONNREFUSED, arguments, NO_LISTENER.formatted(at));
+        super(verb, Errno.ECONNREFUSED, arguments, NO_IWARP_LISTENER.formatted(at));
         privateData = new byte[0];
     }
 

@@ -66,7 +66,7 @@ final class VethPair implements AutoCloseable {
                     port=/sys/class/infiniband/$device/ports/1
                     # Without other programs, which take their time to start.
                     read -r state <$port/state && [[ $state = *ACTIVE* ]] || ready=no
-                    [ $type = siw ] && continue
+                    [[ $device = siw_* ]] && continue
                     gids=
                     for index in 0 1; do
                         read -r gid 2>/dev/null <$port/gids/$index && gids+=" $gid"
@@ -80,25 +80,34 @@ final class VethPair implements AutoCloseable {
             exit 1
             """;
 
-    private final String type;
+    private final String leftType;
+    private final String rightType;
     private final int number = COUNT.getAndIncrement();
     final String left;
     final String right;
 
-    private VethPair(String type) {
-        this.type = type;
+    private VethPair(String leftType, String rightType) {
+        this.leftType = leftType;
+        this.rightType = rightType;
         left = "wire" + number + "a";
         right = "wire" + number + "b";
     }
 
     /** Both ends are up, and a device of this type, {@code rxe} or {@code siw}, is active at either. */
     static VethPair add(String type) throws IOException {
-        VethPair wire = new VethPair(type);
+        return add(type, type);
+    }
+
+    /** The same with a device of another type at the right end. */
+    static VethPair add(String leftType, String rightType) throws IOException {
+        VethPair wire = new VethPair(leftType, rightType);
         try {
-            wire.run(ADD + RULES.replace("$verb", "add") + ROUTES + """
-                    rdma link add $type_$left type $type netdev $left
-                    rdma link add $type_$right type $type netdev $right
-                    """ + AWAIT_ACTIVE);
+            wire.run(ADD
+                    + RULES.replace("$verb", "add")
+                    + ROUTES
+                    + addDevice(leftType, wire.left)
+                    + addDevice(rightType, wire.right)
+                    + AWAIT_ACTIVE);
             return wire;
         } catch (IOException | RuntimeException | Error e) {
             try {
@@ -115,7 +124,6 @@ final class VethPair implements AutoCloseable {
                 "bash",
                 "-ec",
                 script.replace("$names", leftDevice() + " " + rightDevice())
-                        .replace("$type", type)
                         .replace("$left", left)
                         .replace("$right", right)
                         .replace("$net", "10.79." + number)
@@ -124,12 +132,16 @@ final class VethPair implements AutoCloseable {
                         .replace("3$number", Integer.toString(300 + number)));
     }
 
+    private static String addDevice(String type, String interfaceName) {
+        return "rdma link add " + type + "_" + interfaceName + " type " + type + " netdev " + interfaceName + "\n";
+    }
+
     String leftDevice() {
-        return type + "_" + left;
+        return leftType + "_" + left;
     }
 
     String rightDevice() {
-        return type + "_" + right;
+        return rightType + "_" + right;
     }
 
     /** An address of the left end, from which the tests connect. */
@@ -152,7 +164,7 @@ final class VethPair implements AutoCloseable {
 
     /** Brings a device back that was taken away, the left or the right one. */
     void addAgain(String interfaceName) throws IOException {
-        run("rdma link add $type_" + interfaceName + " type $type netdev " + interfaceName + "\n" + AWAIT_ACTIVE);
+        run(addDevice(interfaceName.equals(left) ? leftType : rightType, interfaceName) + AWAIT_ACTIVE);
     }
 
     /** Begins to take a device away: that lasts until nobody has it open. */
