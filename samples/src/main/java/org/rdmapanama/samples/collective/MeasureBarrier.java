@@ -1,7 +1,7 @@
 package org.rdmapanama.samples.collective;
 
 import java.io.PrintWriter;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 import picocli.CommandLine.Command;
 
 /** Measures a barrier. */

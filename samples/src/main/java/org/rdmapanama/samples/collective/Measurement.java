@@ -12,7 +12,7 @@ import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.WrongUsage;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;

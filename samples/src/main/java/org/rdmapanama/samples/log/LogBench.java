@@ -11,7 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** Measures how long commits take with all nodes in this process, one after the other. */
 final class LogBench {

@@ -8,7 +8,7 @@ import org.rdmapanama.nvme.NvmeQueue;
 import org.rdmapanama.nvme.NvmeResults;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.ProgressBar;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /**
  * Reads or writes a namespace, with a number of commands in flight, and measures how long each takes. Nothing is allocated

@@ -3,6 +3,7 @@ package org.rdmapanama.samples.perf;
 import java.io.IOException;
 import java.util.Arrays;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /**
  * Measures bandwidth like the bandwidth programs of perftest: every queue pair is kept full, and only one of every N

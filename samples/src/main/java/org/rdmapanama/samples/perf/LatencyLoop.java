@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.perf;
 
 import java.io.IOException;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** Measures one message at a time, from one post to the next, like the latency programs of perftest. */
 abstract class LatencyLoop {

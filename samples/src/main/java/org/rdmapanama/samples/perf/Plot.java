@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
+import org.rdmapanama.samples.figures.Charts;
+import org.rdmapanama.samples.figures.LineChart;
 
 /** Plots results: the latency distribution of one size, or a curve over all sizes. */
 final class Plot {
@@ -18,7 +20,7 @@ final class Plot {
                 file);
     }
 
-    private static SvgChart overSize(TestSettings settings, List<Result> results) {
+    private static LineChart overSize(TestSettings settings, List<Result> results) {
         double[] sizes = numbers(results, Result::bytes);
         String title = PerfText.title(settings);
         return settings.kind().latency

@@ -8,6 +8,7 @@ import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** Prints results. */
 abstract class Report {

@@ -1,5 +1,7 @@
 package org.rdmapanama.samples.perf;
 
+import org.rdmapanama.samples.figures.LatencyRecord;
+
 /**
  * The result for one message size.
  *

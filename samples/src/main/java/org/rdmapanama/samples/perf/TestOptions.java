@@ -9,6 +9,7 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.LinkOptions;
 import org.rdmapanama.samples.Srd;
+import org.rdmapanama.samples.figures.Charts;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;

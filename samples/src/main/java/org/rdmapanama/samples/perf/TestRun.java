@@ -5,6 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** One side of a test, once both are connected. */
 final class TestRun {

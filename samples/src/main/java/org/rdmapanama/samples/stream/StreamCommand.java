@@ -13,7 +13,7 @@ import org.rdmapanama.rsocket.RSocketProvider;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.Sockets;
-import org.rdmapanama.samples.perf.Charts;
+import org.rdmapanama.samples.figures.Charts;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;

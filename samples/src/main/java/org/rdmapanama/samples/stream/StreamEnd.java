@@ -10,7 +10,7 @@ import java.nio.channels.SocketChannel;
 import java.util.function.Consumer;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.SingleProcessor;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** One end of a connection: runs tests on it. Threads: one. */
 final class StreamEnd implements Closeable {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import org.rdmapanama.samples.ByteSize;
-import org.rdmapanama.samples.perf.Charts;
+import org.rdmapanama.samples.figures.Charts;
 
 /** Plots results: the distribution of one ping-pong, or latency and bandwidth over the size. */
 final class StreamPlot {

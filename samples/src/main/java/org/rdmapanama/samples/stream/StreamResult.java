@@ -1,6 +1,6 @@
 package org.rdmapanama.samples.stream;
 
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /**
  * What a test has measured.

@@ -15,7 +15,7 @@ import java.util.concurrent.Future;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.ServerThreads;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** Readers and writers of one table. All connections are made anew for each measurement, and used for a while before it. */
 final class TableBench {

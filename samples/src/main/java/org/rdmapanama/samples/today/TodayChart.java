@@ -2,7 +2,7 @@ package org.rdmapanama.samples.today;
 
 import java.util.List;
 import java.util.Map;
-import org.rdmapanama.samples.perf.BarChart;
+import org.rdmapanama.samples.figures.BarChart;
 
 /** The chart of results. */
 final class TodayChart {

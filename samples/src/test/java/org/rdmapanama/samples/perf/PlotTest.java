@@ -1,17 +1,14 @@
 package org.rdmapanama.samples.perf;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.rdmapanama.samples.Failure;
 import org.w3c.dom.Document;
 import org.w3c.dom.NodeList;
 
@@ -71,24 +68,5 @@ class PlotTest {
         Path other = folder.resolve("bandwidth.svg");
         Plot.draw(other, settings, results);
         assertTexts(texts(other), "write-bw RC", "bandwidth in MiB/s");
-    }
-
-    @Test
-    void shouldComplainBeforehand() {
-        assertTrue(assertThrows(Failure.class, () -> Charts.check(folder.resolve("plot.png")))
-                .getMessage()
-                .contains("ends in .svg"));
-        assertTrue(assertThrows(Failure.class, () -> Charts.check(folder.resolve("no/plot.svg")))
-                .getMessage()
-                .contains("there is no directory"));
-        Charts.check(null);
-        assertTrue(Files.isDirectory(folder));
-    }
-
-    @Test
-    void shouldLabelRarity() {
-        assertEquals("0.0 %", Charts.percentile(1));
-        assertEquals("90.0 %", Charts.percentile(10));
-        assertEquals("99.99 %", Charts.percentile(10_000));
     }
 }

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** The output in each format. */
 class ReportTest {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.ByteBuffer;
 import org.junit.jupiter.api.Test;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** The arithmetic of results. */
 class ResultTest {

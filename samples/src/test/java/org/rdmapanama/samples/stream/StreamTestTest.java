@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.rdmapanama.samples.perf.LatencyRecord;
+import org.rdmapanama.samples.figures.LatencyRecord;
 
 /** Tests of rstream, their results and their charts. */
 class StreamTestTest {

@@ -1,14 +1,14 @@
-package org.rdmapanama.samples.perf;
+package org.rdmapanama.samples.figures;
 
-import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
-import javax.xml.stream.XMLStreamException;
-import javax.xml.stream.XMLStreamWriter;
+import org.rdmapanama.samples.figures.Svg.Anchor;
+import org.rdmapanama.samples.figures.Svg.Face;
 
-/** Bars from left to right, in one panel for each quantity, in SVG with real text. A bar may have several parts. */
-public final class BarChart extends Chart {
+/** Bars from left to right, in one panel for each quantity. A bar may have several parts. */
+public final class BarChart implements Figure {
     private static final double WIDTH = 900;
     private static final double LEFT = 350;
     private static final double RIGHT = 90;
@@ -77,57 +77,43 @@ public final class BarChart extends Chart {
     }
 
     @Override
-    void write(OutputStream out) throws XMLStreamException {
+    public Svg draw() {
         double height = TOP + panels.stream().mapToDouble(Panel::height).sum();
-        XMLStreamWriter xml = SvgChart.begin(out, WIDTH, height, TOP, title);
+        String description = panels.stream().map(Panel::heading).collect(Collectors.joining(", "));
+        Svg svg = new Svg(WIDTH, height, title, description)
+                .text(WIDTH / 2, TOP / 2, Anchor.MIDDLE, Colour.INK, Face.BOLD, title);
         double top = TOP;
         for (Panel panel : panels) {
-            draw(xml, panel, top);
+            draw(svg, panel, top);
             top += panel.height();
         }
-        SvgChart.end(xml);
+        return svg;
     }
 
-    private static void draw(XMLStreamWriter xml, Panel panel, double top) throws XMLStreamException {
-        SvgChart.text(xml, LEFT - GAP, top + BASELINE, "end", "font-weight", "bold", panel.heading());
+    private static void draw(Svg svg, Panel panel, double top) {
+        svg.text(LEFT - GAP, top + BASELINE, Anchor.END, Colour.INK, Face.BOLD, panel.heading());
         double legend = LEFT;
         double step = (WIDTH - LEFT - RIGHT) / Math.max(1, panel.parts().size());
         for (int i = 0; i < panel.parts().size(); i++) {
-            SvgChart.text(
-                    xml,
-                    legend,
-                    top + BASELINE,
-                    "start",
-                    "fill",
-                    SvgChart.colour(i),
-                    panel.parts().get(i));
+            String part = panel.parts().get(i);
+            svg.text(legend, top + BASELINE, Anchor.START, Colour.of(i), Face.PLAIN, part);
             legend += step;
         }
         double longest = panel.longest();
         double y = top + HEAD - GAP;
         for (Bar bar : panel.bars()) {
-            SvgChart.text(xml, LEFT - GAP, y + BASELINE, "end", bar.label());
+            svg.text(LEFT - GAP, y + BASELINE, Anchor.END, Colour.INK, Face.PLAIN, bar.label());
             double x = LEFT;
             if (longest > 0 && !Double.isNaN(bar.sum())) {
                 for (int i = 0; i < bar.parts().length; i++) {
                     double width = bar.parts()[i] / longest * (WIDTH - LEFT - RIGHT);
-                    rectangle(xml, x, y, width, SvgChart.colour(i));
+                    svg.box(x, y, width, BAR, 0, Colour.of(i), null);
                     x += width;
                 }
             }
-            SvgChart.text(
-                    xml, x + GAP, y + BASELINE, "start", Double.isNaN(bar.sum()) ? "-" : SvgChart.plain(bar.sum()));
+            String sum = Double.isNaN(bar.sum()) ? "-" : Svg.plain(bar.sum());
+            svg.text(x + GAP, y + BASELINE, Anchor.START, Colour.INK, Face.PLAIN, sum);
             y += ROW;
         }
-    }
-
-    private static void rectangle(XMLStreamWriter xml, double x, double y, double width, String colour)
-            throws XMLStreamException {
-        xml.writeEmptyElement("rect");
-        SvgChart.attribute(xml, "x", x);
-        SvgChart.attribute(xml, "y", y);
-        SvgChart.attribute(xml, "width", width);
-        SvgChart.attribute(xml, "height", BAR);
-        xml.writeAttribute("fill", colour);
     }
 }

@@ -1,12 +1,10 @@
-package org.rdmapanama.samples.perf;
+package org.rdmapanama.samples.figures;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
-import javax.xml.stream.XMLStreamException;
 import org.rdmapanama.samples.ByteSize;
 import org.rdmapanama.samples.Failure;
 
@@ -56,7 +54,7 @@ public final class Charts {
      * @param times the latencies, complete
      * @return the chart
      */
-    public static SvgChart distribution(String title, LatencyRecord times) {
+    public static LineChart distribution(String title, LatencyRecord times) {
         double count = Math.max(TEN, (double) times.count());
         double[] rarity = DoubleStream.iterate(0, each -> each + 1)
                 .map(each -> Math.pow(TEN, each / POINTS_PER_DECADE))
@@ -66,7 +64,7 @@ public final class Charts {
                 DoubleStream.of(rarity).map(each -> times.at(100 - 100 / each)).toArray();
         double[] nines = DoubleStream.iterate(1, each -> each <= count, each -> each * TEN)
                 .toArray();
-        return new SvgChart(title, "percentile", "latency in µs", false)
+        return new LineChart(title, "percentile", "latency in µs", false)
                 .marks(nines, Charts::percentile)
                 .add("latency", rarity, micros);
     }
@@ -82,8 +80,8 @@ public final class Charts {
      * @param sizes the sizes in bytes, ascending
      * @return the chart
      */
-    public static SvgChart latencyOverSize(String title, double[] sizes) {
-        return new SvgChart(title, "message size", "latency in µs", true)
+    public static LineChart latencyOverSize(String title, double[] sizes) {
+        return new LineChart(title, "message size", "latency in µs", true)
                 .marks(everyOther(sizes), bytes -> ByteSize.format((long) bytes));
     }
 
@@ -94,8 +92,8 @@ public final class Charts {
      * @param sizes the sizes in bytes, ascending
      * @return the chart
      */
-    public static SvgChart bandwidthOverSize(String title, double[] sizes) {
-        return new SvgChart(title, "message size", "bandwidth in MiB/s", false)
+    public static LineChart bandwidthOverSize(String title, double[] sizes) {
+        return new LineChart(title, "message size", "bandwidth in MiB/s", false)
                 .marks(everyOther(sizes), bytes -> ByteSize.format((long) bytes));
     }
 
@@ -114,11 +112,7 @@ public final class Charts {
      * @param file the file, which is created or replaced
      * @throws IOException if that fails
      */
-    public static void write(Chart chart, Path file) throws IOException {
-        try (OutputStream out = Files.newOutputStream(file)) {
-            chart.write(out);
-        } catch (XMLStreamException e) {
-            throw new IOException("cannot write " + file, e);
-        }
+    public static void write(Figure chart, Path file) throws IOException {
+        Files.writeString(file, chart.draw().document());
     }
 }

@@ -1,4 +1,4 @@
-package org.rdmapanama.samples.perf;
+package org.rdmapanama.samples.figures;
 
 import org.HdrHistogram.Histogram;
 
@@ -51,7 +51,8 @@ public final class LatencyRecord {
         kept = 0;
     }
 
-    void clear() {
+    /** Forgets all values. */
+    public void clear() {
         kept = 0;
         histogram.reset();
     }
