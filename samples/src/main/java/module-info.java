@@ -8,6 +8,8 @@ module org.rdmapanama.samples {
     requires jdk.net;
     requires jdk.unsupported;
     requires org.apache.logging.log4j;
+    requires org.commonmark;
+    requires org.commonmark.ext.gfm.tables;
     requires org.rdmapanama;
     requires org.rdmapanama.cm;
     requires org.rdmapanama.efa;

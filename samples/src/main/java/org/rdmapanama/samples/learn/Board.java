@@ -1,18 +1,22 @@
 package org.rdmapanama.samples.learn;
 
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.samples.figures.Figure;
 
-/** The output of a lesson. */
+/** The output of a lesson: what it says, whose packets are drawn, and its pictures. */
 final class Board {
     /** A queue pair in the packet diagram. */
     record End(String name, int peer, boolean left) {}
 
     private final PrintWriter out;
     private final Map<Integer, End> ends = new HashMap<>();
+    private final List<Picture> pictures = new ArrayList<>();
 
     Board(PrintWriter out) {
         this.out = out;
@@ -38,5 +42,22 @@ final class Board {
     /** Returns the ends to draw, by queue pair number. */
     Map<Integer, End> ends() {
         return ends;
+    }
+
+    /**
+     * Adds a picture, which is drawn once the lesson has ended.
+     *
+     * @param name a word that no other picture of the lesson has
+     * @param caption what it shows, in a few words
+     */
+    void picture(String name, String caption, Figure figure) {
+        if (pictures.stream().anyMatch(each -> each.name().equals(name))) {
+            throw new IllegalStateException("there is a picture " + name);
+        }
+        pictures.add(new Picture(name, caption, figure));
+    }
+
+    List<Picture> pictures() {
+        return pictures;
     }
 }

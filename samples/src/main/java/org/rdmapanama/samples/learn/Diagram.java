@@ -19,13 +19,10 @@ import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
 
 /**
- * Draws packets as arrows between two ends. Packet sequence numbers count from 0 for each end, because the first one is
+ * Finds the packets between the ends of a lesson, which are drawn as arrows, in text or in a picture. Packet sequence numbers count from 0 for each end, because the first one is
  * random. Packets of other queue pairs are left out, except those of the connection manager that connect the ends.
  */
 final class Diagram {
-    private static final int WIDTH = 88;
-    private static final String LINE = "─";
-
     /** The number of the connection manager's queue pair. */
     private static final int MANAGER = 1;
 
@@ -50,7 +47,7 @@ final class Diagram {
 
     private final Map<Integer, Board.End> ends;
     private final Map<Integer, Integer> firstPsns = new HashMap<>();
-    private final StringBuilder text = new StringBuilder();
+    private final List<PacketArrow> arrows = new ArrayList<>();
 
     /** By the communication IDs of the connections between them. */
     private final Map<Integer, Board.End> connected = new HashMap<>();
@@ -58,17 +55,15 @@ final class Diagram {
     /** Types and senders of the messages drawn so far, and what was exchanged with another process. */
     private final Set<String> drawn = new HashSet<>();
 
-    private String lastPair;
-
     private Diagram(Map<Integer, Board.End> ends) {
         this.ends = ends;
     }
 
-    /** Returns the diagram, with one line of text for each packet. */
-    static String of(CaptureFile capture, Map<Integer, Board.End> ends) {
+    /** Returns an arrow for each packet, in the order of the packets. */
+    static List<PacketArrow> of(CaptureFile capture, Map<Integer, Board.End> ends) {
         Diagram diagram = new Diagram(ends);
         capture.forEach(diagram::add);
-        return diagram.text.toString();
+        return diagram.arrows;
     }
 
     private void add(long packet, int bytes, boolean own) {
@@ -90,10 +85,8 @@ final class Diagram {
         Board.End from = ends.get(to.peer());
         int asking = Opcode.isResponse(opcode) ? number : to.peer();
         int psn = Psn.compare(Bth.psn(packet), firstPsns.computeIfAbsent(asking, first -> Bth.psn(packet)));
-        String label = Opcode.name(opcode).substring("RC_".length())
-                + " psn " + psn
-                + String.join("", details(packet, opcode, payload));
-        arrow(to.left() ? to.name() : from.name(), to.left() ? from.name() : to.name(), !to.left(), label);
+        String details = "psn " + psn + String.join("", details(packet, opcode, payload));
+        arrow(from, to, PacketArrow.Kind.of(packet), Opcode.name(opcode).substring("RC_".length()), details);
     }
 
     /**
@@ -119,8 +112,8 @@ final class Diagram {
             return;
         }
         Board.End to = ends.get(from.peer());
-        String label = Opcode.name(opcode) + " " + payload + " B: " + name + " of the connection manager";
-        arrow(from.left() ? from.name() : to.name(), from.left() ? to.name() : from.name(), from.left(), label);
+        String details = payload + " B: " + name + " of the connection manager";
+        arrow(from, to, PacketArrow.Kind.MANAGER, Opcode.name(opcode), details);
     }
 
     private static List<String> details(long packet, int opcode, int payload) {
@@ -174,17 +167,9 @@ final class Diagram {
         return opcode == Opcode.RC_ACKNOWLEDGE ? ", ACK" : "";
     }
 
-    private void arrow(String left, String right, boolean toTheRight, String label) {
-        String pair = left + right;
-        if (lastPair != null && !lastPair.equals(pair)) {
-            text.append('\n');
-        }
-        lastPair = pair;
-        String shaft = LINE.repeat(Math.max(2, WIDTH - label.length()));
-        text.append(
-                toTheRight
-                        ? left + " ── " + label + " " + shaft + "▶ " + right
-                        : left + " ◀" + shaft + " " + label + " ── " + right);
-        text.append('\n');
+    private void arrow(Board.End from, Board.End to, PacketArrow.Kind kind, String operation, String details) {
+        Board.End left = from.left() ? from : to;
+        Board.End right = from.left() ? to : from;
+        arrows.add(new PacketArrow(left.name(), right.name(), from.left(), kind, operation, details));
     }
 }

@@ -2,6 +2,7 @@ package org.rdmapanama.samples.learn;
 
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.WrongUsage;
@@ -49,6 +50,15 @@ public final class LearnCommand implements Callable<Integer> {
     @Option(names = "--headers", description = "Also show the headers of the first packet of each kind, byte by byte.")
     private boolean headers;
 
+    @Option(
+            names = "--html",
+            paramLabel = "FILE",
+            description = {
+                "Run all lessons, and write them to FILE as a page for a browser: the text of docs/LEARN.md, with the",
+                "outputs and the pictures of this run. The page loads nothing from elsewhere."
+            })
+    private Path page;
+
     /** For picocli. */
     public LearnCommand() {}
 
@@ -57,6 +67,10 @@ public final class LearnCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Lesson[] lessons = Lesson.values();
         checkSides();
+        if (page != null) {
+            writePage(out);
+            return 0;
+        }
         if (number == null) {
             if (headers) {
                 throw new ParameterException(spec.commandLine(), "--headers is for a lesson: give its number");
@@ -86,6 +100,19 @@ public final class LearnCommand implements Callable<Integer> {
             lesson.run(out, headers);
         }
         return 0;
+    }
+
+    private void writePage(PrintWriter out) throws Exception {
+        if (number != null) {
+            throw new ParameterException(
+                    spec.commandLine(), "--html writes all lessons to a page: leave out the number " + number);
+        }
+        if (headers) {
+            throw new ParameterException(spec.commandLine(), "--headers and --html exclude each other");
+        }
+        LearnPageFile.write(page, out);
+        out.println("the lessons are in " + page + ": open it in a browser");
+        out.flush();
     }
 
     private void checkSides() {

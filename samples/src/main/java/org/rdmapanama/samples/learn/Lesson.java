@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.CaptureFile;
@@ -56,48 +57,50 @@ enum Lesson {
         return title;
     }
 
-    /** Runs the lesson on soft0, and prints what happens, followed by the packets if it has any. */
-    void run(PrintWriter out) throws Exception {
-        run(out, false);
-    }
-
-    /** The same, followed by the headers of the packets if they are wanted. */
-    void run(PrintWriter out, boolean headers) throws Exception {
-        run(out, headers, body);
+    /**
+     * Runs the lesson on soft0, and prints what happens, followed by the packets if it has any, and by their headers if these
+     * are wanted. Returns the pictures.
+     */
+    List<Picture> run(PrintWriter out, boolean headers) throws Exception {
+        return run(out, headers, body);
     }
 
     /** The same with other code, such as that of one side of the lesson. */
-    void run(PrintWriter out, boolean headers, Body code) throws Exception {
+    List<Picture> run(PrintWriter out, boolean headers, Body code) throws Exception {
         out.println("Lesson " + number() + ": " + title);
         out.println();
         if (!hasPackets()) {
-            run(new Board(out), code);
+            Board board = new Board(out);
+            run(board, code);
             out.flush();
-            return;
+            return board.pictures();
         }
         String given = System.getProperty(PacketCapture.PROPERTY);
         if (given != null && !given.isEmpty()) {
-            run(out, Path.of(given), headers, code);
-            return;
+            return run(out, Path.of(given), headers, code);
         }
         Path capture = Files.createTempFile("lesson", ".pcap");
         System.setProperty(PacketCapture.PROPERTY, capture.toString());
         try {
-            run(out, capture, headers, code);
+            return run(out, capture, headers, code);
         } finally {
             PacketCapture.restore(null);
             Files.delete(capture);
         }
     }
 
-    private static void run(PrintWriter out, Path packets, boolean headers, Body code) throws Exception {
+    private static List<Picture> run(PrintWriter out, Path packets, boolean headers, Body code) throws Exception {
         Board board = new Board(out);
         run(board, code);
         out.println();
         out.println("The packets:");
         out.println();
         try (CaptureFile capture = new CaptureFile(packets)) {
-            out.print(Diagram.of(capture, board.ends()));
+            List<PacketArrow> arrows = Diagram.of(capture, board.ends());
+            out.print(PacketArrow.text(arrows));
+            if (!arrows.isEmpty()) {
+                board.picture("packets", "Its packets, from the first one down", new PacketPicture(arrows));
+            }
             if (headers) {
                 out.println();
                 out.println("The first packet of each kind:");
@@ -105,6 +108,7 @@ enum Lesson {
             }
         }
         out.flush();
+        return board.pictures();
     }
 
     private static void run(Board board, Body code) throws Exception {

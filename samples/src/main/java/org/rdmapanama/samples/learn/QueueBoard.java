@@ -2,13 +2,12 @@ package org.rdmapanama.samples.learn;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.FailedCompletionException;
@@ -33,6 +32,13 @@ final class QueueBoard {
             EnumSet.of(CompletionOpcode.RECV, CompletionOpcode.RECV_RDMA_WITH_IMM);
 
     private final Board board;
+    private final List<Step> steps = new ArrayList<>();
+
+    /** All queues after something has happened. */
+    record Step(String event, List<Row> rows) {}
+
+    /** The queues of an end. */
+    record Row(String name, List<String> sends, List<String> receives, List<String> completions, List<String> polled) {}
 
     /** By the number of the queue pair. */
     private final Map<Integer, End> ends = new LinkedHashMap<>();
@@ -56,6 +62,7 @@ final class QueueBoard {
 
     QueueBoard(Board board) {
         this.board = board;
+        board.picture("queues", "The queues after each step; what is new is filled", new QueuePicture(steps));
     }
 
     /** Adds a queue pair to which nothing is posted, and says how large its queues are. */
@@ -114,18 +121,24 @@ final class QueueBoard {
 
     /** Says what has happened, and shows all queues as they are then. A work completion is shown once. */
     void show(String format, Object... values) {
-        board.say("");
-        board.say(format, values);
-        board.say(ROW, "", "send queue", "receive queue", "completion queue", "polled");
+        List<Row> rows = new ArrayList<>();
         for (End each : ends.values()) {
-            board.say(
-                    ROW,
-                    each.name,
-                    elements(each.sends),
-                    elements(each.receives),
-                    each.holds ? "CQE" : EMPTY,
-                    text(each.polled));
+            List<String> completions = each.holds ? List.of("CQE") : List.of();
+            rows.add(new Row(
+                    each.name, elements(each.sends), elements(each.receives), completions, List.copyOf(each.polled)));
             each.polled.clear();
+        }
+        Step step = new Step(String.format(Locale.ROOT, format, values), rows);
+        steps.add(step);
+        print(step);
+    }
+
+    private void print(Step step) {
+        board.say("");
+        board.say("%s", step.event);
+        board.say(ROW, "", "send queue", "receive queue", "completion queue", "polled");
+        for (Row row : step.rows) {
+            board.say(ROW, row.name, text(row.sends), text(row.receives), text(row.completions), text(row.polled));
         }
     }
 
@@ -137,11 +150,11 @@ final class QueueBoard {
         return end;
     }
 
-    private static String elements(List<Long> ids) {
-        return text(ids.stream().map(id -> "WQE " + id).toList());
+    private static List<String> elements(List<Long> ids) {
+        return ids.stream().map(id -> "WQE " + id).toList();
     }
 
-    private static String text(Collection<String> parts) {
-        return parts.isEmpty() ? EMPTY : parts.stream().collect(Collectors.joining(", "));
+    private static String text(List<String> parts) {
+        return parts.isEmpty() ? EMPTY : String.join(", ", parts);
     }
 }

@@ -69,7 +69,8 @@ final class WholeTransfer {
         }
     }
 
-    private static void checkDevice() {
+    /** Checks that connections by address are those of soft0. */
+    static void checkDevice() {
         if (!RdmaDevices.names().contains("soft0")) {
             throw new Failure("connections by address are not those of soft0 here, because there are other devices: set"
                     + " the variable RDMA_DEVICE=soft0, on both sides");

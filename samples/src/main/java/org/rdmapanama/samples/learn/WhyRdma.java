@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.time.Duration;
+import java.util.List;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
@@ -55,6 +56,7 @@ final class WhyRdma implements AutoCloseable {
 
     static void run(Board board) throws Exception {
         board.say("What copies the data, between two hosts with network cards:");
+        board.picture("copies", "The copies of each way", new CopiesPicture(List.of(TransferMethod.values())));
         for (TransferMethod way : TransferMethod.values()) {
             board.say("");
             board.say(

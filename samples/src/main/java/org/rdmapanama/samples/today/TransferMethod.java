@@ -3,43 +3,48 @@ package org.rdmapanama.samples.today;
 /** The ways to move data from one process to another. */
 public enum TransferMethod {
     /** From memory to a socket. */
-    MEMORY("TCP, memory: write", "memory ─CPU▶ socket buffers" + Rest.TCP),
+    MEMORY("TCP, memory: write", CopyPath.from("memory").socket()),
 
     /** From a file through memory to a socket. */
-    READ_WRITE("TCP, file: read and write", "disk ═DMA▶ page cache ─CPU▶ memory ─CPU▶ socket buffers" + Rest.TCP),
+    READ_WRITE(
+            "TCP, file: read and write",
+            CopyPath.from("disk").dma("page cache").cpu("memory").socket()),
 
     /** From a mapped file to a socket. */
-    MAP_WRITE("TCP, file: mmap and write", "disk ═DMA▶ page cache ─CPU▶ socket buffers" + Rest.TCP),
+    MAP_WRITE(
+            "TCP, file: mmap and write", CopyPath.from("disk").dma("page cache").socket()),
 
     /** From a file to a socket by calls of sendfile. */
-    TRANSFER_TO("TCP, file: transferTo (sendfile)", "disk ═DMA▶ page cache" + Rest.TCP),
+    TRANSFER_TO(
+            "TCP, file: transferTo (sendfile)",
+            CopyPath.from("disk").dma("page cache").tcp()),
 
     /** From a file past the page cache through memory to a socket. */
-    DIRECT_WRITE("TCP, file: direct I/O and write", "disk ═DMA▶ memory ─CPU▶ socket buffers" + Rest.TCP),
+    DIRECT_WRITE(
+            "TCP, file: direct I/O and write",
+            CopyPath.from("disk").dma("memory").socket()),
 
     /** From a file that was mapped and registered before. */
-    RDMA_READY("RDMA WRITE, file: mapped and registered once", "disk ═DMA▶ page cache" + Rest.RDMA),
+    RDMA_READY(
+            "RDMA WRITE, file: mapped and registered once",
+            CopyPath.from("disk").dma("page cache").rdma()),
 
     /** From a file that is mapped and registered for this transfer. */
-    RDMA_REGISTER("RDMA WRITE, file: mapped and registered each time", "disk ═DMA▶ page cache" + Rest.RDMA),
+    RDMA_REGISTER(
+            "RDMA WRITE, file: mapped and registered each time",
+            CopyPath.from("disk").dma("page cache").rdma()),
 
     /** From a file past the page cache through registered memory. */
-    RDMA_DIRECT("RDMA WRITE, file: direct I/O to registered memory", "disk ═DMA▶ registered memory" + Rest.RDMA);
+    RDMA_DIRECT(
+            "RDMA WRITE, file: direct I/O to registered memory",
+            CopyPath.from("disk").dma("registered memory").rdma());
 
     private final String title;
     private final CopyPath path;
 
-    /** The second half of each way. */
-    private static final class Rest {
-        static final String TCP = " ═DMA▶ card ┈ card ═DMA▶ socket buffers ─CPU▶ memory";
-        static final String RDMA = " ═DMA▶ card ┈ card ═DMA▶ memory";
-
-        private Rest() {}
-    }
-
-    TransferMethod(String title, String drawing) {
+    TransferMethod(String title, CopyPath path) {
         this.title = title;
-        path = new CopyPath(drawing);
+        this.path = path;
     }
 
     /**

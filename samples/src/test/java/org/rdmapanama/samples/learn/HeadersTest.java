@@ -3,8 +3,6 @@ package org.rdmapanama.samples.learn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -28,14 +26,10 @@ class HeadersTest {
         "ATOMICS, RC_FETCH_ADD RC_COMPARE_SWAP RC_ATOMIC_ACKNOWLEDGE",
     })
     void shouldShowEveryByteOnce(Lesson lesson, String operations) throws Exception {
-        StringWriter output = new StringWriter();
-        try (PrintWriter out = new PrintWriter(output)) {
-            lesson.run(out, true);
-        }
         Set<String> found = new TreeSet<>();
         int expected = 0;
         int bytes = 0;
-        for (String line : output.toString().lines().toList()) {
+        for (String line : LessonRuns.withHeaders(lesson).text().lines().toList()) {
             Matcher title = TITLE.matcher(line);
             Matcher field = FIELD.matcher(line);
             if (title.matches()) {

@@ -5,30 +5,31 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmapanama.DeviceList;
 
 /**
- * Writes the code and the output of the lessons between the marks of docs/LEARN.md. Fails if the document differs from
- * them.
+ * Writes the code and the output of the lessons between the marks of docs/LEARN.md, and their pictures beside it. Fails if the
+ * document or a picture differs from them.
  */
 class LearnDocumentTest {
     private static final Path MODULE =
             Path.of(System.getProperty("basedir", "")).toAbsolutePath();
     private static final Path DOCUMENT = MODULE.resolveSibling("docs").resolve("LEARN.md");
+    private static final Path PICTURES = DOCUMENT.resolveSibling(LearnDocument.PICTURES);
     private static final Path SOURCES = MODULE.resolve("src/main/java/org/rdmapanama/samples/learn");
 
-    private static final Pattern PART =
-            Pattern.compile("(<!-- (code|output|headers) (\\w+) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
     private static final Pattern EXCERPT =
             Pattern.compile("^ *// excerpt\n(.*?)^ *// end\n", Pattern.DOTALL | Pattern.MULTILINE);
     private static final Pattern BODY =
@@ -47,36 +48,78 @@ class LearnDocumentTest {
 
     private static final Pattern BYTE = Pattern.compile("(?<=^ {3}[0-9a-f. ]{0,24}) [0-9a-f]{2}(?= )");
 
+    private static final String CURE = "; regenerate it with: mvn -pl samples -am test -Dtest="
+            + LearnDocumentTest.class.getSimpleName()
+            + " -Dsurefire.failIfNoSpecifiedTests=false -Dtables.write=true";
+
+    private static final boolean WRITE = Boolean.getBoolean("tables.write");
+
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void shouldBeWhatTheLessonsSay() throws Exception {
         String text = read(DOCUMENT);
-        StringBuilder made = new StringBuilder();
-        Matcher part = PART.matcher(text);
-        int parts = 0;
-        while (part.find()) {
-            String content = switch (part.group(2)) {
-                case "code" -> code(part.group(3));
-                case "headers" -> headers(part.group(3));
-                default -> output(Lesson.values()[Integer.parseInt(part.group(3))], part.group(4));
+        AtomicInteger parts = new AtomicInteger();
+        String made = LearnDocument.fill(text, (kind, name, now) -> {
+            parts.incrementAndGet();
+            return switch (kind) {
+                case "code" -> code(name);
+                case "headers" -> headers(name);
+                default -> output(Lesson.values()[Integer.parseInt(name)], now);
             };
-            part.appendReplacement(made, Matcher.quoteReplacement(part.group(1) + content + part.group(5)));
-            parts++;
-        }
-        part.appendTail(made);
+        });
         assertEquals(
                 2 * Lesson.values().length + 3,
-                parts,
+                parts.get(),
                 "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, and headers");
-        if (Boolean.getBoolean("tables.write")) {
+        if (WRITE) {
             Files.writeString(DOCUMENT, made);
         }
-        assertEquals(
-                made.toString(),
-                read(DOCUMENT),
-                () -> DOCUMENT + " does not match the lessons; regenerate it with: mvn -pl samples -am test -Dtest="
-                        + getClass().getSimpleName()
-                        + " -Dsurefire.failIfNoSpecifiedTests=false -Dtables.write=true");
+        assertEquals(made, read(DOCUMENT), () -> DOCUMENT + " does not match the lessons" + CURE);
+    }
+
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void shouldHaveThePicturesThatTheLessonsDraw() throws Exception {
+        Set<String> files = new TreeSet<>();
+        for (Lesson lesson : Lesson.values()) {
+            if (cannotRun(lesson)) {
+                files.addAll(filesOf(lesson));
+                continue;
+            }
+            LessonOutput output = LessonRuns.of(lesson);
+            for (Picture picture : output.pictures()) {
+                Path file = PICTURES.resolve(output.file(picture));
+                String drawn = masked(picture.figure().draw().document());
+                if (WRITE) {
+                    Files.createDirectories(PICTURES);
+                    Files.writeString(file, drawn);
+                }
+                assertTrue(Files.exists(file), () -> "there is no " + file + CURE);
+                assertEquals(drawn, read(file), () -> file + " does not match the lesson" + CURE);
+                files.add(output.file(picture));
+            }
+            assertTrue(
+                    lesson.hasPackets() == filesOf(lesson).contains("lesson-" + lesson.number() + "-packets.svg"),
+                    () -> "packets of lesson " + lesson.number());
+        }
+        try (Stream<Path> found = Files.list(PICTURES)) {
+            assertEquals(
+                    files,
+                    found.map(each -> each.getFileName().toString()).collect(Collectors.toCollection(TreeSet::new)),
+                    "pictures, of which none belongs to no lesson");
+        }
+        String text = read(DOCUMENT);
+        for (String each : files) {
+            assertTrue(text.contains("](" + LearnDocument.PICTURES + "/" + each + ")"), () -> each + " is not shown");
+        }
+    }
+
+    private static Set<String> filesOf(Lesson lesson) throws IOException {
+        try (Stream<Path> found = Files.list(PICTURES)) {
+            return found.map(each -> each.getFileName().toString())
+                    .filter(each -> each.startsWith("lesson-" + lesson.number() + "-"))
+                    .collect(Collectors.toSet());
+        }
     }
 
     @Test
@@ -107,26 +150,26 @@ class LearnDocumentTest {
     }
 
     private static String output(Lesson lesson, String now) throws Exception {
-        if ((lesson == Lesson.ADDRESS || lesson == Lesson.TRANSFER)
-                && DeviceList.query().size() > 1) {
-            // The connection manager is the one for the other devices.
+        if (cannotRun(lesson)) {
             return now;
         }
-        String text = run(lesson, false);
-        if (text.contains("'-' because of")) {
+        LessonOutput output = LessonRuns.of(lesson);
+        if (output.text().contains("'-' because of")) {
             // Something is not known on this machine.
             return now;
         }
-        return "```text\n$ bin/rdma learn " + lesson.number() + "\n" + masked(text) + "```\n";
+        return masked(output.markdown());
+    }
+
+    /** The connection manager may be the one for other devices. */
+    private static boolean cannotRun(Lesson lesson) {
+        return (lesson == Lesson.ADDRESS || lesson == Lesson.TRANSFER)
+                && DeviceList.query().size() > 1;
     }
 
     /** The headers of the first packet with an operation, of the lesson about writing. */
     private static String headers(String operation) throws Exception {
-        String all = run(Lesson.WRITE, true);
-        int from = all.indexOf("\n" + operation + ",") + 1;
-        int end = all.indexOf("\n\n", from);
-        assertTrue(from > 0 && end > from, () -> "no packet " + operation + " in\n" + all);
-        String text = all.substring(from, end + 1)
+        String text = LearnDocument.headers(LessonRuns.withHeaders(Lesson.WRITE).text(), operation)
                 .lines()
                 .map(line ->
                         VARYING_FIELD.matcher(line).find() ? BYTE.matcher(line).replaceAll(" ..") : line)
@@ -135,14 +178,6 @@ class LearnDocumentTest {
                         .replaceAll("destination port \\d+.*", "destination port 4791 is RoCE v2"))
                 .collect(Collectors.joining("\n"));
         return "```text\n" + masked(text) + "\n```\n";
-    }
-
-    private static String run(Lesson lesson, boolean headers) throws Exception {
-        StringWriter output = new StringWriter();
-        try (PrintWriter out = new PrintWriter(output)) {
-            lesson.run(out, headers);
-        }
-        return output.toString().replace("\r\n", "\n");
     }
 
     private static String masked(String text) {
