@@ -105,7 +105,7 @@ final class CopiesPicture implements Figure {
         };
         svg.arrow(from + 2, y, to - 2, y, colour, by == Mover.NETWORK ? Stroke.DOTTED : Stroke.SOLID);
         if (by != Mover.NETWORK) {
-            svg.text((from + to) / 2 - 2, y - 6, Anchor.MIDDLE, colour, Face.BOLD, by.name());
+            svg.text((from + to) / 2 - 2, y - 8, Anchor.MIDDLE, colour, Face.BOLD, by.name());
         }
     }
 }

@@ -131,6 +131,7 @@ final class LearnPage {
         String title =
                 anchors.keySet().stream().findFirst().map(LearnPage::text).orElse(DOCUMENT);
         return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                + "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
                 + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 + "<title>" + escaped(title) + "</title>\n<style>\n" + STYLE + Svg.style()
                 + "</style>\n</head>\n<body>\n"
