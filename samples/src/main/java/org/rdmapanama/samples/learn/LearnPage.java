@@ -22,10 +22,10 @@ import org.commonmark.node.Image;
 import org.commonmark.node.Link;
 import org.commonmark.node.Node;
 import org.commonmark.node.Paragraph;
+import org.commonmark.node.SoftLineBreak;
 import org.commonmark.node.Text;
 import org.commonmark.parser.Parser;
 import org.commonmark.renderer.html.HtmlRenderer;
-import org.commonmark.renderer.text.TextContentRenderer;
 import org.rdmapanama.samples.figures.Svg;
 
 /**
@@ -91,7 +91,8 @@ final class LearnPage {
      */
     static String of(List<LessonOutput> outputs, LessonOutput withHeaders, String remark) throws Exception {
         String document = LearnDocument.fill(document(), (kind, name, now) -> switch (kind) {
-            case "output" -> outputs.get(Integer.parseInt(name)).markdown();
+            case "output" ->
+                outputs.get(Integer.parseInt(name)).withoutPacketsAsText().markdown();
             case "headers" -> "```text\n" + LearnDocument.headers(withHeaders.text(), name) + "```\n";
             default -> now;
         });
@@ -173,8 +174,26 @@ final class LearnPage {
         return contents.append("</ul>\n</nav>").toString();
     }
 
+    /** Returns the words in a node. */
     private static String text(Node node) {
-        return TextContentRenderer.builder().build().render(node);
+        StringBuilder words = new StringBuilder();
+        node.accept(new AbstractVisitor() {
+            @Override
+            public void visit(Text text) {
+                words.append(text.getLiteral());
+            }
+
+            @Override
+            public void visit(Code code) {
+                words.append(code.getLiteral());
+            }
+
+            @Override
+            public void visit(SoftLineBreak lineBreak) {
+                words.append(' ');
+            }
+        });
+        return words.toString();
     }
 
     private static HtmlBlock block(String html) {

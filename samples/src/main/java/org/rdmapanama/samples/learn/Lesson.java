@@ -29,6 +29,12 @@ enum Lesson {
     /** A property of soft0: {@code false} if packets are not to be repeated whenever the machine is busy. */
     static final String PROBES = "org.rdmapanama.soft.probes";
 
+    /** The line before the packets. */
+    static final String PACKETS = "The packets:";
+
+    /** The name of the picture of the packets. */
+    static final String PACKETS_PICTURE = "packets";
+
     private final String title;
     private final Body body;
 
@@ -93,13 +99,13 @@ enum Lesson {
         Board board = new Board(out);
         run(board, code);
         out.println();
-        out.println("The packets:");
+        out.println(PACKETS);
         out.println();
         try (CaptureFile capture = new CaptureFile(packets)) {
             List<PacketArrow> arrows = Diagram.of(capture, board.ends());
             out.print(PacketArrow.text(arrows));
             if (!arrows.isEmpty()) {
-                board.picture("packets", "Its packets, from the first one down", new PacketPicture(arrows));
+                board.picture(PACKETS_PICTURE, "its packets, from the first one down", new PacketPicture(arrows));
             }
             if (headers) {
                 out.println();

@@ -21,6 +21,13 @@ record LessonOutput(Lesson lesson, String text, List<Picture> pictures) {
         }
     }
 
+    /** Returns the same, but the text ends before the packets if there is a picture of them. */
+    LessonOutput withoutPacketsAsText() {
+        int end = text.indexOf("\n" + Lesson.PACKETS + "\n");
+        boolean drawn = pictures.stream().anyMatch(each -> each.name().equals(Lesson.PACKETS_PICTURE));
+        return drawn && end >= 0 ? new LessonOutput(lesson, text.substring(0, end), pictures) : this;
+    }
+
     /** Returns the name of the file of a picture. */
     String file(Picture picture) {
         return "lesson-" + lesson.number() + "-" + picture.name() + ".svg";

@@ -62,7 +62,7 @@ final class QueueBoard {
 
     QueueBoard(Board board) {
         this.board = board;
-        board.picture("queues", "The queues after each step; what is new is filled", new QueuePicture(steps));
+        board.picture("queues", "the queues after each step; what is new is filled", new QueuePicture(steps));
     }
 
     /** Adds a queue pair to which nothing is posted, and says how large its queues are. */

@@ -56,7 +56,7 @@ final class WhyRdma implements AutoCloseable {
 
     static void run(Board board) throws Exception {
         board.say("What copies the data, between two hosts with network cards:");
-        board.picture("copies", "The copies of each way", new CopiesPicture(List.of(TransferMethod.values())));
+        board.picture("copies", "the copies of each way", new CopiesPicture(List.of(TransferMethod.values())));
         for (TransferMethod way : TransferMethod.values()) {
             board.say("");
             board.say(

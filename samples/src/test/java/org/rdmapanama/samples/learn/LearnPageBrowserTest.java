@@ -16,6 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,17 +42,17 @@ class LearnPageBrowserTest {
     @TempDir
     private Path folder;
 
+    @BeforeAll
+    static void requireSoft0() {
+        LessonRuns.requireSoft0();
+    }
+
     @Test
     void shouldBeReadable() throws Exception {
         Path browser = browser();
         assumeTrue(browser != null, "needs Chromium (Debian: chromium, fonts-dejavu-core)");
-        List<LessonOutput> outputs = new ArrayList<>();
-        int drawings = 0;
-        for (Lesson lesson : Lesson.values()) {
-            LessonOutput output = LessonRuns.of(lesson);
-            outputs.add(output);
-            drawings += output.pictures().size();
-        }
+        List<LessonOutput> outputs = LessonRuns.all();
+        int drawings = outputs.stream().mapToInt(each -> each.pictures().size()).sum();
         String page = LearnPage.of(outputs, LessonRuns.withHeaders(Lesson.WRITE), "of a test");
         String result = check(browser, Map.of("good", page, "bad", badPage()));
         assertTrue(result.endsWith("\nend"), () -> "the check did not end: " + result);

@@ -1,7 +1,12 @@
 package org.rdmapanama.samples.learn;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
+import org.rdmapanama.cm.RdmaDevices;
 
 /** What the lessons print and draw when they run in this process, once for all tests. */
 final class LessonRuns {
@@ -16,6 +21,22 @@ final class LessonRuns {
 
     static synchronized LessonOutput withHeaders(Lesson lesson) throws Exception {
         return of(lesson, RUNS_WITH_HEADERS, true);
+    }
+
+    /** Returns the runs of all lessons. */
+    static synchronized List<LessonOutput> all() throws Exception {
+        List<LessonOutput> outputs = new ArrayList<>();
+        for (Lesson lesson : Lesson.values()) {
+            outputs.add(of(lesson));
+        }
+        return outputs;
+    }
+
+    /** Skips a test of all lessons where some cannot run. */
+    static void requireSoft0() {
+        assumeTrue(
+                RdmaDevices.names().contains("soft0"),
+                "the connection manager of this process is the one for other devices");
     }
 
     private static LessonOutput of(Lesson lesson, Map<Lesson, LessonOutput> runs, boolean headers) throws Exception {
