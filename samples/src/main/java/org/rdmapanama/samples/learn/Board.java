@@ -51,10 +51,19 @@ final class Board {
      * @param caption what it shows, in a few words
      */
     void picture(String name, String caption, Figure figure) {
-        if (pictures.stream().anyMatch(each -> each.name().equals(name))) {
-            throw new IllegalStateException("there is a picture " + name);
+        add(new Picture(name, caption, figure, false));
+    }
+
+    /** The same with a chart of what was measured, which is another one in each run. */
+    void chart(String name, String caption, Figure figure) {
+        add(new Picture(name, caption, figure, true));
+    }
+
+    private void add(Picture picture) {
+        if (pictures.stream().anyMatch(each -> each.name().equals(picture.name()))) {
+            throw new IllegalStateException("there is a picture " + picture.name());
         }
-        pictures.add(new Picture(name, caption, figure));
+        pictures.add(picture);
     }
 
     List<Picture> pictures() {

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.learn;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,12 +15,14 @@ import org.rdmapanama.samples.figures.Svg.Face;
 import org.rdmapanama.samples.figures.Svg.Stroke;
 
 /**
- * Draws packets as arrows between the ends' lines, from the first packet down. Ends that exchange nothing, not even through
- * others, are drawn below each other.
+ * Draws packets as arrows between the ends' lines, from the first packet down. Ends stand beside each other if they exchange
+ * packets, but not more than three of them: others follow below. The packets of an end are in their order everywhere.
  */
 final class PacketPicture implements Figure {
     /** No picture has more packets; it says how many are left out. */
     private static final int MOST = 60;
+
+    private static final int MOST_ENDS = 3;
 
     /** So narrow that two ends fit on the screen of a phone. */
     private static final int LETTERS = 36;
@@ -34,7 +37,7 @@ final class PacketPicture implements Figure {
     private final List<PacketArrow> left;
     private final List<Group> groups = new ArrayList<>();
 
-    /** Ends that exchange packets, and these packets. */
+    /** Ends beside each other, and packets between them. */
     private record Group(Set<String> ends, List<PacketArrow> arrows) {}
 
     PacketPicture(List<PacketArrow> arrows) {
@@ -45,23 +48,25 @@ final class PacketPicture implements Figure {
         }
     }
 
-    /** Puts a packet to those of its ends, which may join two groups. */
+    /** Puts a packet to the last ones of its ends if there is room for both of them, and otherwise below all. */
     private void add(PacketArrow arrow) {
-        List<Group> touched = groups.stream()
-                .filter(each -> each.ends.contains(arrow.left()) || each.ends.contains(arrow.right()))
-                .toList();
-        Group group = touched.isEmpty() ? new Group(new LinkedHashSet<>(), new ArrayList<>()) : touched.getFirst();
-        if (touched.isEmpty()) {
-            groups.add(group);
+        Set<String> ends = new LinkedHashSet<>(List.of(arrow.left(), arrow.right()));
+        Group last = null;
+        for (Group each : groups) {
+            if (!Collections.disjoint(each.ends, ends)) {
+                last = each;
+            }
         }
-        for (Group other : touched.subList(Math.min(1, touched.size()), touched.size())) {
-            groups.remove(other);
-            group.ends.addAll(other.ends);
-            group.arrows.addAll(other.arrows);
+        if (last != null) {
+            Set<String> all = new LinkedHashSet<>(last.ends);
+            all.addAll(ends);
+            if (all.size() <= MOST_ENDS) {
+                last.ends.addAll(ends);
+                last.arrows.add(arrow);
+                return;
+            }
         }
-        group.ends.add(arrow.left());
-        group.ends.add(arrow.right());
-        group.arrows.add(arrow);
+        groups.add(new Group(ends, new ArrayList<>(List.of(arrow))));
     }
 
     @Override

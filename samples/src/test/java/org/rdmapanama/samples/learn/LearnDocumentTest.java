@@ -95,7 +95,12 @@ class LearnDocumentTest {
                     Files.writeString(file, drawn);
                 }
                 assertTrue(Files.exists(file), () -> "there is no " + file + CURE);
-                assertEquals(drawn, read(file), () -> file + " does not match the lesson" + CURE);
+                if (picture.measured()) {
+                    // The file has what was measured in another run.
+                    assertEquals(title(drawn), title(read(file)), file::toString);
+                } else {
+                    assertEquals(drawn, read(file), () -> file + " does not match the lesson" + CURE);
+                }
                 files.add(output.file(picture));
             }
             assertTrue(
@@ -112,6 +117,12 @@ class LearnDocumentTest {
         for (String each : files) {
             assertTrue(text.contains("](" + LearnDocument.PICTURES + "/" + each + ")"), () -> each + " is not shown");
         }
+    }
+
+    private static String title(String drawing) {
+        Matcher title = Pattern.compile("<title>.*</title>").matcher(drawing);
+        assertTrue(title.find(), drawing);
+        return title.group();
     }
 
     private static Set<String> filesOf(Lesson lesson) throws IOException {
