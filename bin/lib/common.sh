@@ -194,6 +194,8 @@ build_if_needed() {
     for source in "$@"; do
         sources+=("$here/$source"/{pom.xml,src/main})
     done
+    # The text of the lessons is in the jar of the samples.
+    [ "$module" != samples ] || sources+=("$here/docs/LEARN.md")
     if [ ! -e "$jar" ] || [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]; then
         note "building the module $module$([ -e "$jar" ] || echo ", which takes a minute or two the first time")"
         if ! log=$(cd "$here" && maven -q -DskipTests -pl "$module" -am package 2>&1); then
