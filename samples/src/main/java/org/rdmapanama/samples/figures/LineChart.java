@@ -18,7 +18,7 @@ public final class LineChart implements Figure {
     private static final double TOP = 60;
     private static final double BOTTOM = 70;
     private static final int TICKS = 6;
-    private static final double LEGEND_LINE = 18;
+    private static final double LEGEND_SPACE = 20;
 
     private final String title;
     private final String xTitle;
@@ -87,8 +87,10 @@ public final class LineChart implements Figure {
         }
         text(svg, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 20, Anchor.MIDDLE, xTitle);
         svg.upwards(20, (TOP + HEIGHT - BOTTOM) / 2, Colour.INK, yTitle);
+        double legend = LEFT;
         for (int i = 0; i < curves.size(); i++) {
-            draw(svg, curves.get(i), Colour.of(i), TOP + LEGEND_LINE * (i + 1));
+            draw(svg, curves.get(i), Colour.of(i), legend);
+            legend += Svg.widthOf(curves.get(i).name()) + LEGEND_SPACE;
         }
         return svg;
     }
@@ -99,7 +101,7 @@ public final class LineChart implements Figure {
                 DoubleStream.of(curve.y()).map(this::y).toArray(),
                 colour);
         if (curves.size() > 1) {
-            svg.text(LEFT + 14, legend, Anchor.START, colour, Face.PLAIN, curve.name());
+            svg.text(legend, TOP - 8, Anchor.START, colour, Face.BOLD, curve.name());
         }
     }
 

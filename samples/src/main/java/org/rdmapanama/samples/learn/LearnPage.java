@@ -120,7 +120,7 @@ final class LearnPage {
         String body = HtmlRenderer.builder()
                 .extensions(EXTENSIONS)
                 .attributeProviderFactory(context -> (node, tag, attributes) -> {
-                    if (node instanceof Heading heading) {
+                    if (node instanceof Heading heading && anchors.containsKey(heading)) {
                         attributes.put("id", anchors.get(heading));
                     } else if (tag.equals("pre")) {
                         // So that it can be scrolled without a mouse.

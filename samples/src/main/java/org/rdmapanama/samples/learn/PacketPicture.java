@@ -27,7 +27,7 @@ final class PacketPicture implements Figure {
     /** So narrow that two ends fit on the screen of a phone. */
     private static final int LETTERS = 36;
 
-    private static final double GAP = LETTERS * Svg.FONT * 0.62 + 24;
+    private static final double GAP = Svg.widthOf("m".repeat(LETTERS)) + 24;
     private static final double MARGIN = 28;
     private static final double LINE = 15;
     private static final double HEAD = 24;

@@ -15,13 +15,18 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.samples.figures.BarChart;
+import org.rdmapanama.samples.figures.Charts;
 import org.rdmapanama.samples.figures.Colour;
+import org.rdmapanama.samples.figures.Figure;
+import org.rdmapanama.samples.figures.LatencyRecord;
 import org.rdmapanama.samples.figures.Svg;
 import org.rdmapanama.samples.figures.Svg.Anchor;
 import org.rdmapanama.samples.figures.Svg.Face;
@@ -29,15 +34,17 @@ import org.rdmapanama.samples.figures.Svg.Stroke;
 
 /**
  * Chromium shows the page of the lessons as wide as a phone, a tablet and a desktop, on a light and on a dark screen: nothing
- * overlaps or is cut off, all text is large enough and differs from its background, and nothing is loaded.
+ * overlaps or is cut off, all text is large enough and differs from its background, and nothing is loaded. The same goes for
+ * the charts of commands.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LearnPageBrowserTest {
     private static final List<Integer> WIDTHS = List.of(360, 800, 1280);
     private static final List<String> BROWSERS = List.of("chromium", "chromium-browser", "google-chrome");
     private static final int SECONDS = 90;
+    private static final int CHARTS = 4;
     private static final Pattern RESULT = Pattern.compile("<pre id=\"result\">(.*?)</pre>", Pattern.DOTALL);
-    private static final Pattern LINE = Pattern.compile("(?m)^(good|bad) (\\d+) (light|dark): ([\\w ]+): (.*)$");
+    private static final Pattern LINE = Pattern.compile("(?m)^(good|charts|bad) (\\d+) (light|dark): ([\\w ]+): (.*)$");
 
     @TempDir
     private Path folder;
@@ -54,7 +61,7 @@ class LearnPageBrowserTest {
         List<LessonOutput> outputs = LessonRuns.all();
         int drawings = outputs.stream().mapToInt(each -> each.pictures().size()).sum();
         String page = LearnPage.of(outputs, LessonRuns.withHeaders(Lesson.WRITE), "of a test");
-        String result = check(browser, Map.of("good", page, "bad", badPage()));
+        String result = check(browser, Map.of("good", page, "charts", charts(), "bad", badPage()));
         assertTrue(result.endsWith("\nend"), () -> "the check did not end: " + result);
 
         List<String> problems = new ArrayList<>();
@@ -67,12 +74,13 @@ class LearnPageBrowserTest {
                 bad.computeIfAbsent(line.group(4), kind -> new ArrayList<>()).add(frame + ": " + line.group(5));
             } else if (summary) {
                 seen.add(frame);
-                assertTrue(line.group(5).startsWith(drawings + " drawings, "), line::group);
+                int expected = line.group(1).equals("good") ? drawings : CHARTS;
+                assertTrue(line.group(5).startsWith(expected + " drawings, "), line::group);
             } else {
                 problems.add(line.group());
             }
         }
-        assertEquals(2 * WIDTHS.size(), seen.size(), () -> "frames: " + seen);
+        assertEquals(4 * WIDTHS.size(), seen.size(), () -> "frames: " + seen);
         assertEquals(List.of(), problems);
 
         // The check finds what is wrong with another page.
@@ -82,6 +90,7 @@ class LearnPageBrowserTest {
         assertFound(bad, "overlap", "p 'above' and p 'below'");
         assertFound(bad, "across a border", "'longer than its box'");
         assertFound(bad, "crossed", "'under a line'");
+        assertFound(bad, "crossed", "'on a curve'");
         assertFound(bad, "contrast", "'grey on white'");
         assertFound(bad, "contrast", "'faint'");
         assertFound(bad, "small", "text 'one'");
@@ -96,6 +105,37 @@ class LearnPageBrowserTest {
                 () -> "not found: " + kind + ": " + what + " in " + problems);
     }
 
+    /** Returns a page with charts as commands draw them. */
+    private static String charts() {
+        LatencyRecord latencies = new LatencyRecord(1);
+        for (int i = 1; i <= 10_000; i++) {
+            latencies.record(i * 1000L);
+        }
+        latencies.complete();
+        double[] sizes = DoubleStream.iterate(2, size -> size <= 1 << 23, size -> size * 2)
+                .toArray();
+        double[] rising = DoubleStream.of(sizes).map(size -> 3 + size / 5000).toArray();
+        BarChart bars = new BarChart("bars").panel("time", "sender", "receiver");
+        for (int i = 0; i < 5; i++) {
+            bars.bar("RDMA WRITE, file: mapped and registered each time", 100.0 * i, 0.123);
+        }
+        Figure[] charts = {
+            Charts.distribution("a distribution", latencies),
+            Charts.latencyOverSize("latencies", sizes)
+                    .add("median", sizes, rising)
+                    .add("99 %", sizes, rising),
+            Charts.bandwidthOverSize("rates", sizes).add("average", sizes, rising),
+            bars
+        };
+        assertEquals(CHARTS, charts.length);
+        return "<!DOCTYPE html><html><head><style>" + Svg.style() + "</style></head><body>"
+                + Stream.of(charts)
+                        .map(chart ->
+                                "<div style='overflow-x: auto'>" + chart.draw().element() + "</div>")
+                        .collect(Collectors.joining())
+                + "</body></html>";
+    }
+
     /** Returns a page on which everything is wrong that can be. */
     private static String badPage() {
         String svg = new Svg(300, 200, "bad", "bad")
@@ -106,6 +146,8 @@ class LearnPageBrowserTest {
                 .text(40, 80, Anchor.MIDDLE, Colour.INK, Face.PLAIN, "longer than its box")
                 .line(0, 116, 300, 116, Colour.INK, Stroke.SOLID)
                 .text(10, 120, Anchor.START, Colour.INK, Face.PLAIN, "under a line")
+                .curve(new double[] {0, 300}, new double[] {200, 160}, Colour.RED)
+                .text(130, 185, Anchor.START, Colour.INK, Face.PLAIN, "on a curve")
                 .text(10, 150, Anchor.START, Colour.GRID, Face.PLAIN, "faint")
                 .element()
                 // Half as large as it should be.

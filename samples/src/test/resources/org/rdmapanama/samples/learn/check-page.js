@@ -49,11 +49,21 @@ function placed(elements) {
     return Array.from(elements, element => ({ element, box: element.getBoundingClientRect() }));
 }
 
+// Points of a curve, so close that no text fits between two.
+function pointsOf(path) {
+    const points = [];
+    for (let at = 0; at <= path.getTotalLength(); at += 5) {
+        points.push(path.getPointAtLength(at).matrixTransform(path.getScreenCTM()));
+    }
+    return points;
+}
+
 function checkDrawing(window, svg, say) {
     const frame = svg.getBoundingClientRect();
     const texts = placed(svg.querySelectorAll('text'));
     const boxes = placed(svg.querySelectorAll('rect'));
-    const lines = placed(svg.querySelectorAll('line:not(.stroke-grid), path'));
+    const lines = placed(svg.querySelectorAll('line:not(.stroke-grid), path:not([fill=none])'));
+    const curves = Array.from(svg.querySelectorAll('path[fill=none]'), pointsOf);
     if (texts.length === 0) {
         say('empty', name(svg));
     }
@@ -77,6 +87,9 @@ function checkDrawing(window, svg, say) {
                 top: line.box.top - SLACK, bottom: line.box.bottom + SLACK })) {
                 say('crossed', name(text.element));
             }
+        }
+        if (curves.some(points => points.some(point => contains(text.box, point.x, point.y)))) {
+            say('crossed', name(text.element));
         }
         const size = parseFloat(style.fontSize) * text.element.getScreenCTM().a;
         const upwards = parseFloat(style.fontSize) * Math.abs(text.element.getScreenCTM().b);
