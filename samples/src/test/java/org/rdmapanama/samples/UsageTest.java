@@ -174,6 +174,9 @@ class UsageTest {
             learn many                                | LESSON must be a whole number, not 'many'
             learn 1 2                                 | learn takes one LESSON, not also '2'
             learn --headers                           | --headers is for a lesson: give its number
+            learn 3 --html x                          | --html writes all lessons to a page: leave out the number 3
+            learn --headers --html x                  | --headers and --html exclude each other
+            learn --html                              | Missing required parameter for option '--html'
             devices --pcap                            | Missing required parameter for option '--pcap'
             perf today host                           | today takes no operand: 'host'
             """)

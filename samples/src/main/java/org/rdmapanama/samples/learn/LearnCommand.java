@@ -79,7 +79,8 @@ public final class LearnCommand implements Callable<Integer> {
                 out.println("bin/rdma learn " + lesson.number() + "    " + lesson.title());
             }
             out.println();
-            out.println("docs/LEARN.md explains the lessons and shows their code.");
+            out.println(
+                    "docs/LEARN.md explains the lessons and shows their code; 'bin/rdma learn --html FILE' writes a page.");
             out.flush();
             return 0;
         }
