@@ -3,6 +3,7 @@ module org.rdmapanama.samples {
     requires HdrHistogram;
     requires com.fasterxml.jackson.core;
     requires info.picocli;
+    requires java.compiler;
     requires java.management;
     requires java.xml;
     requires jdk.net;

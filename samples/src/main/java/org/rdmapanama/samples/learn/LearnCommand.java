@@ -59,6 +59,12 @@ public final class LearnCommand implements Callable<Integer> {
             })
     private Path page;
 
+    @Option(
+            names = "--try",
+            paramLabel = "FILE",
+            description = "Run the statements in FILE in the place of a lesson; docs/TEACHING.md has exercises.")
+    private Path tried;
+
     /** For picocli. */
     public LearnCommand() {}
 
@@ -69,6 +75,14 @@ public final class LearnCommand implements Callable<Integer> {
         checkSides();
         if (page != null) {
             writePage(out);
+            return 0;
+        }
+        if (tried != null) {
+            if (number != null || serve || address != null) {
+                throw new ParameterException(
+                        spec.commandLine(), "--try runs the statements of a file: give no lesson, --serve or --to");
+            }
+            Lesson.runWithPackets(out, headers, TriedCode.of(tried));
             return 0;
         }
         if (number == null) {
@@ -108,8 +122,9 @@ public final class LearnCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--html writes all lessons to a page: leave out the number " + number);
         }
-        if (headers) {
-            throw new ParameterException(spec.commandLine(), "--headers and --html exclude each other");
+        if (headers || tried != null) {
+            throw new ParameterException(
+                    spec.commandLine(), (headers ? "--headers" : "--try") + " and --html exclude each other");
         }
         LearnPageFile.write(page, out);
         out.println("the lessons are in " + page + ": open it in a browser");

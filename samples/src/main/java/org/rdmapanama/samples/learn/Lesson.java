@@ -81,6 +81,11 @@ enum Lesson {
             out.flush();
             return board.pictures();
         }
+        return runWithPackets(out, headers, code);
+    }
+
+    /** Runs any code on soft0, and prints what it says, followed by the packets. Returns the pictures. */
+    static List<Picture> runWithPackets(PrintWriter out, boolean headers, Body code) throws Exception {
         String given = System.getProperty(PacketCapture.PROPERTY);
         if (given != null && !given.isEmpty()) {
             return run(out, Path.of(given), headers, code);

@@ -1,0 +1,44 @@
+package org.rdmapanama.samples.learn;
+
+/** Statements that run in the place of a lesson. They may use what is here. */
+abstract class Exercise {
+    Board board;
+
+    /** Statements that may fail. */
+    @FunctionalInterface
+    interface Step {
+        void run() throws Exception;
+    }
+
+    /** Says whether a prediction is true. Numbers are compared by their value. */
+    void predict(Object predicted, Object observed) {
+        board.say(
+                isSame(predicted, observed) ? "as predicted: %s" : "predicted: %s, but observed: %s",
+                predicted,
+                observed);
+    }
+
+    static boolean isSame(Object predicted, Object observed) {
+        return String.valueOf(predicted).equals(String.valueOf(observed));
+    }
+
+    /** Says how many of the packets, which are drawn at the end, should have a text in their line. */
+    void predictPackets(int count, String text) {
+        board.say("predicted: %d packets with '%s'; see below", count, text);
+    }
+
+    /** The same for a number that depends on the time. */
+    void predictSomePackets(String text) {
+        board.say("predicted: one packet with '%s' or more; see below", text);
+    }
+
+    /** Returns the class of the exception that a step throws, or "nothing". */
+    static String thrownBy(Step step) {
+        try {
+            step.run();
+            return "nothing";
+        } catch (Exception e) {
+            return e.getClass().getSimpleName();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package org.rdmapanama.samples.learn;
+
+import java.io.IOException;
+import java.io.Writer;
+import java.lang.invoke.MethodHandles;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.tools.Diagnostic;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileObject;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.rdmapanama.samples.Failure;
+
+/** Statements in files of a reader, which are compiled to an {@link Exercise} each. */
+final class TriedCode {
+    private static final String PACKAGE = "org.rdmapanama.samples.learn";
+    private static final String IMPORTS = Stream.of(
+                    "static java.lang.foreign.ValueLayout.*",
+                    "static org.rdmapanama.memory.AccessFlag.*",
+                    "java.lang.foreign.*",
+                    "java.net.InetSocketAddress",
+                    "java.nio.*",
+                    "java.nio.channels.*",
+                    "java.nio.channels.FileChannel.MapMode",
+                    "java.nio.file.*",
+                    "java.time.*",
+                    "java.util.*",
+                    "java.util.concurrent.*",
+                    "java.util.zip.*",
+                    "org.rdmapanama.*",
+                    "org.rdmapanama.address.*",
+                    "org.rdmapanama.cm.*",
+                    "org.rdmapanama.completion.*",
+                    "org.rdmapanama.device.*",
+                    "org.rdmapanama.memory.*",
+                    "org.rdmapanama.queue.*",
+                    "org.rdmapanama.samples.*",
+                    "org.rdmapanama.samples.today.*")
+            .map(each -> "import " + each + ";")
+            .collect(Collectors.joining());
+
+    /** The virtual machine keeps classes, and each needs a name of its own. */
+    private static final AtomicInteger CLASSES = new AtomicInteger();
+
+    private TriedCode() {}
+
+    /** Compiles the statements in a file. */
+    static Lesson.Body of(Path file) throws IOException {
+        if (!Files.isRegularFile(file)) {
+            throw new Failure("there is no file " + file + ": write the statements of an exercise into one");
+        }
+        Class<?> type = compile(List.of(file)).getFirst();
+        return board -> {
+            Exercise exercise = (Exercise) type.getDeclaredConstructor().newInstance();
+            exercise.board = board;
+            ((Exercise.Step) exercise).run();
+        };
+    }
+
+    /** Compiles the statements in each file to a class of its own. */
+    static List<Class<?>> compile(List<Path> files) throws IOException {
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        if (compiler == null) {
+            throw new Failure("this Java has no compiler: set JAVA_HOME to a JDK");
+        }
+        Path folder = Files.createTempDirectory("exercise");
+        try {
+            return compile(compiler, files, folder);
+        } finally {
+            delete(folder);
+        }
+    }
+
+    private static List<Class<?>> compile(JavaCompiler compiler, List<Path> files, Path folder) throws IOException {
+        Path sources = Files.createDirectories(folder.resolve(PACKAGE.replace('.', '/')));
+        Path classes = Files.createDirectory(folder.resolve("classes"));
+        List<Path> wrapped = new ArrayList<>();
+        for (Path file : files) {
+            String name = "Tried" + CLASSES.incrementAndGet();
+            wrapped.add(Files.writeString(sources.resolve(name + ".java"), source(name, Files.readString(file))));
+        }
+        DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
+        try (StandardJavaFileManager manager = compiler.getStandardFileManager(found, Locale.ROOT, null)) {
+            boolean compiled = compiler.getTask(
+                            Writer.nullWriter(),
+                            manager,
+                            found,
+                            options(folder, classes),
+                            null,
+                            manager.getJavaFileObjectsFromPaths(wrapped))
+                    .call();
+            if (!compiled) {
+                throw new Failure(text(found, wrapped, files));
+            }
+        }
+        return define(classes, wrapped);
+    }
+
+    /** Everything that precedes the statements is on their first line, so that the compiler counts lines as the reader does. */
+    private static String source(String name, String statements) {
+        return "package " + PACKAGE + ";" + IMPORTS + "final class " + name
+                + " extends Exercise implements Exercise.Step { @Override public void run() throws Exception { "
+                + statements + "\n}}\n";
+    }
+
+    private static List<String> options(Path folder, Path classes) {
+        String modules = System.getProperty("jdk.module.path");
+        List<String> options = new ArrayList<>(List.of("-d", classes.toString(), "-proc:none"));
+        if (modules == null) {
+            options.addAll(List.of("-classpath", System.getProperty("java.class.path")));
+        } else {
+            String module = TriedCode.class.getModule().getName();
+            options.addAll(List.of("--module-path", modules, "--patch-module", module + "=" + folder));
+        }
+        return options;
+    }
+
+    private static String text(DiagnosticCollector<JavaFileObject> found, List<Path> wrapped, List<Path> files) {
+        return found.getDiagnostics().stream()
+                .filter(each -> each.getKind() == Diagnostic.Kind.ERROR)
+                .map(each -> place(each, wrapped, files) + each.getMessage(Locale.ROOT))
+                .collect(Collectors.joining(System.lineSeparator()));
+    }
+
+    private static String place(Diagnostic<? extends JavaFileObject> error, List<Path> wrapped, List<Path> files) {
+        if (error.getSource() == null) {
+            return "";
+        }
+        int index = wrapped.indexOf(Path.of(error.getSource().toUri()));
+        return (index < 0 ? "" : files.get(index)) + ":" + error.getLineNumber() + ": ";
+    }
+
+    /** Puts the classes into this package, where they may use the classes of the lessons. */
+    private static List<Class<?>> define(Path classes, List<Path> wrapped) throws IOException {
+        List<Class<?>> main = new ArrayList<>();
+        List<Path> compiled;
+        try (Stream<Path> all = Files.walk(classes)) {
+            compiled = all.filter(Files::isRegularFile).sorted().toList();
+        }
+        List<String> names = wrapped.stream()
+                .map(each -> each.getFileName().toString().replace(".java", ""))
+                .toList();
+        for (Path each : compiled) {
+            try {
+                Class<?> type = MethodHandles.lookup().defineClass(Files.readAllBytes(each));
+                if (names.contains(type.getSimpleName())) {
+                    main.add(type);
+                }
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException("a class of another package: " + each, e);
+            }
+        }
+        main.sort(Comparator.comparing(type -> names.indexOf(type.getSimpleName())));
+        return main;
+    }
+
+    private static void delete(Path folder) throws IOException {
+        List<Path> all;
+        try (Stream<Path> walk = Files.walk(folder)) {
+            all = walk.sorted(Comparator.reverseOrder()).toList();
+        }
+        for (Path each : all) {
+            Files.delete(each);
+        }
+    }
+}
