@@ -1,7 +1,12 @@
 package org.rdmapanama.samples.learn;
 
+import java.time.Duration;
+
 /** Statements that run in the place of a lesson. They may use what is here. */
 abstract class Exercise {
+    /** How long the code of lessons waits. */
+    static final Duration LIMIT = Duration.ofSeconds(20);
+
     Board board;
 
     /** Statements that may fail. */
@@ -24,12 +29,12 @@ abstract class Exercise {
 
     /** Says how many of the packets, which are drawn at the end, should have a text in their line. */
     void predictPackets(int count, String text) {
-        board.say("predicted: %d packets with '%s'; see below", count, text);
+        board.say("predicted: packets below with '%s': %d", text, count);
     }
 
     /** The same for a number that depends on the time. */
     void predictSomePackets(String text) {
-        board.say("predicted: one packet with '%s' or more; see below", text);
+        board.say("predicted: packets below with '%s': at least 1", text);
     }
 
     /** Returns the class of the exception that a step throws, or "nothing". */

@@ -25,6 +25,7 @@ final class TriedCode {
     private static final String PACKAGE = "org.rdmapanama.samples.learn";
     private static final String IMPORTS = Stream.of(
                     "static java.lang.foreign.ValueLayout.*",
+                    "static java.nio.charset.StandardCharsets.UTF_8",
                     "static org.rdmapanama.memory.AccessFlag.*",
                     "java.lang.foreign.*",
                     "java.net.InetSocketAddress",
