@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -49,11 +50,12 @@ import org.rdmapanama.testing.Lab;
 
 /**
  * The Java samples of README.md and of docs/ compile and run as they stand. Those of docs/LEARN.md are the sources of the
- * lessons, which {@code LearnDocumentTest} runs.
+ * lessons, which {@code LearnDocumentTest} runs, and those of docs/EXERCISES.md are of tests that run.
  */
 @Tag("lab")
 @Timeout(value = 240, unit = TimeUnit.SECONDS)
 class ReadmeLabTest {
+    private static final Set<String> OF_OTHER_TESTS = Set.of("LEARN.md", "EXERCISES.md");
     private static final Pattern JAVA_BLOCK =
             Pattern.compile("^```java\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE);
 
@@ -304,7 +306,8 @@ class ReadmeLabTest {
     private static List<Path> documents() throws IOException {
         try (Stream<Path> docs = Files.list(Path.of("docs"))) {
             return Stream.concat(Stream.of(Path.of("README.md")), docs)
-                    .filter(path -> path.toString().endsWith(".md") && !path.endsWith("LEARN.md"))
+                    .filter(path -> path.toString().endsWith(".md")
+                            && !OF_OTHER_TESTS.contains(path.getFileName().toString()))
                     .sorted()
                     .toList();
         }
