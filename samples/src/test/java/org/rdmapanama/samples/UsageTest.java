@@ -177,6 +177,8 @@ class UsageTest {
             learn 3 --html x                          | --html writes all lessons to a page: leave out the number 3
             learn --headers --html x                  | --headers and --html exclude each other
             learn --html                              | Missing required parameter for option '--html'
+            learn --try file --html x                 | --try and --html exclude each other
+            learn 3 --try file                        | --try runs the statements of a file: give no lesson, --serve or --to
             devices --pcap                            | Missing required parameter for option '--pcap'
             perf today host                           | today takes no operand: 'host'
             """)
