@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.WrongUsage;
@@ -62,7 +63,7 @@ public final class LearnCommand implements Callable<Integer> {
     @Option(
             names = "--try",
             paramLabel = "FILE",
-            description = "Run the statements in FILE in the place of a lesson; docs/TEACHING.md has exercises.")
+            description = "Run the statements in FILE in the place of a lesson; docs/EXERCISES.md has exercises.")
     private Path tried;
 
     /** For picocli. */
@@ -90,11 +91,11 @@ public final class LearnCommand implements Callable<Integer> {
                 throw new ParameterException(spec.commandLine(), "--headers is for a lesson: give its number");
             }
             for (Lesson lesson : lessons) {
-                out.println("bin/rdma learn " + lesson.number() + "    " + lesson.title());
+                out.println(String.format(Locale.ROOT, "bin/rdma learn %-4d %s", lesson.number(), lesson.title()));
             }
             out.println();
-            out.println(
-                    "docs/LEARN.md explains the lessons and shows their code; 'bin/rdma learn --html FILE' writes a page.");
+            out.println("docs/LEARN.md explains the lessons and shows their code, and docs/EXERCISES.md has exercises.");
+            out.println("'bin/rdma learn --html FILE' writes a page with all lessons.");
             out.flush();
             return 0;
         }
