@@ -28,6 +28,12 @@ class TallyTest {
             }
         });
         tally.count("nothing", () -> {});
+        int[] times = new int[1];
+        tally.count("a batch, the second time", () -> {
+            if (++times[0] == 2) {
+                Files.readAllBytes(file);
+            }
+        });
         tally.leaveOut("more", "a reason");
         tally.end();
         List<String> lines =
@@ -35,6 +41,7 @@ class TallyTest {
         assertEquals("a table reads MiB writes MiB vol. invol.", lines.get(0));
         assertTrue(lines.get(1).matches("reading \\d+× 1\\.0 none 0\\.0 \\d+× \\d+×"), lines::toString);
         assertTrue(lines.get(2).matches("nothing none 0\\.0 none 0\\.0 \\d+× \\d+×"), lines::toString);
-        assertEquals(List.of("more - - - - - -", "'-' because of a reason"), lines.subList(3, 5));
+        assertTrue(lines.get(3).matches("a batch, the second time none 0\\.0 none 0\\.0 \\d+× \\d+×"), lines::toString);
+        assertEquals(List.of("more - - - - - -", "'-' because of a reason"), lines.subList(4, 6));
     }
 }
