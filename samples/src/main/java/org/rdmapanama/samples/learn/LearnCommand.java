@@ -94,7 +94,8 @@ public final class LearnCommand implements Callable<Integer> {
                 out.println(String.format(Locale.ROOT, "bin/rdma learn %-4d %s", lesson.number(), lesson.title()));
             }
             out.println();
-            out.println("docs/LEARN.md explains the lessons and shows their code, and docs/EXERCISES.md has exercises.");
+            out.println(
+                    "docs/LEARN.md explains the lessons and shows their code, and docs/EXERCISES.md has exercises.");
             out.println("'bin/rdma learn --html FILE' writes a page with all lessons.");
             out.flush();
             return 0;

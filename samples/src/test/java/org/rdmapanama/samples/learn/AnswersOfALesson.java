@@ -54,7 +54,7 @@ abstract class AnswersOfALesson extends Exercise {
         System.clearProperty(Lesson.PROBES);
         assertTrue(predictions > 0, "an answer without a prediction");
         try (CaptureFile capture = new CaptureFile(packets)) {
-            String diagram = Diagram.of(capture, board.ends());
+            String diagram = PacketArrow.text(Diagram.of(capture, board.ends()));
             ofPackets.forEach(each -> each.accept(diagram));
         }
     }
