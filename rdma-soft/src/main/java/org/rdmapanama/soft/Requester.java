@@ -47,6 +47,11 @@ abstract class Requester extends DeferredSender {
         // No answers are expected.
     }
 
+    /** Called when the peer has seen a mark of congestion on a packet of this side. */
+    void congested() {
+        // There is no network.
+    }
+
     /** Sets the address of the peer. */
     void path(SoftAddressHandle newPath) {
         // A local peer is found by its number.

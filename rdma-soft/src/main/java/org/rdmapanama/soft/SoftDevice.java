@@ -30,6 +30,7 @@ import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.WireCounts;
 
 /**
  * The device {@code soft0} of this process, shared by all open contexts: its objects by number, its sockets, and a
@@ -73,6 +74,9 @@ public final class SoftDevice {
 
     /** Schedules the work of the device. */
     public final ProgressEngine engine;
+
+    /** Counts packets that were repeated, and marks and notifications of congestion. */
+    final WireCounts counts = WireCounts.begin();
 
     private final KeepAlives keepAlives;
 
@@ -404,7 +408,9 @@ public final class SoftDevice {
             return;
         }
         int transport = Opcode.transport(opcode);
-        if (transport == Opcode.UD) {
+        if (opcode == Opcode.CNP) {
+            queuePair.receiveNotification(from);
+        } else if (transport == Opcode.UD) {
             queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes));
         } else if ((transport == Opcode.RC && queuePair.type == VerbsConstants.RC)
                 || (transport == Opcode.UC && queuePair.type == VerbsConstants.UC)) {

@@ -85,6 +85,9 @@ final class SoftQueuePair {
     /** Whether a packet of the peer has come, for {@link KeepAlives}. */
     private boolean heard;
 
+    /** Tells the peer of marks of congestion; null before the first one. */
+    private CongestionNotifier notifier;
+
     private int batchEnd;
     private int batchFault;
 
@@ -584,6 +587,9 @@ final class SoftQueuePair {
             return;
         }
         heard = true;
+        if (device.wire().isMarked()) {
+            tellCongested();
+        }
         if (Opcode.isResponse(opcode)) {
             if (requester != null) {
                 requester.receive(packet, opcode, payloadBytes);
@@ -593,23 +599,45 @@ final class SoftQueuePair {
         }
     }
 
+    private void tellCongested() {
+        if (notifier == null) {
+            notifier = new CongestionNotifier(device, device.settings().congestion());
+        }
+        notifier.marked(path, destination);
+    }
+
+    /** Handles a congestion notification; one that does not come from the peer is dropped. */
+    void receiveNotification(Peer from) {
+        if (canReceive() && path != null && path.peer != null && isKnown(from)) {
+            device.counts.addNotificationReceived();
+            if (requester != null) {
+                requester.congested();
+            }
+        }
+    }
+
     /**
      * Returns whether a packet comes from the peer. A device of this kind sends from the port at which it receives. Of
      * others, the port is that of the first packet that continues what came before, whose number nobody else knows.
      */
     private boolean isFromPeer(long packet, int opcode, Peer from) {
+        if (!isKnown(from)) {
+            return false;
+        }
+        if (peerPort == 0 && isExpected(Bth.psn(packet), opcode)) {
+            peerPort = from.address.getPort();
+        }
+        return true;
+    }
+
+    /** Returns whether a socket can be that of the peer, as far as it is known. */
+    private boolean isKnown(Peer from) {
         int port = from.address.getPort();
         int known = peerPort;
         if (known == 0 && path.peer.address.getPort() != UdpFlow.ROCE_PORT) {
             known = path.peer.address.getPort();
         }
-        if (!path.peer.sameHost(from) || (known != 0 && known != port)) {
-            return false;
-        }
-        if (peerPort == 0 && isExpected(Bth.psn(packet), opcode)) {
-            peerPort = port;
-        }
-        return true;
+        return path.peer.sameHost(from) && (known == 0 || known == port);
     }
 
     private boolean isExpected(int psn, int opcode) {

@@ -111,6 +111,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
 
     private final LossProbe lossProbe;
 
+    /** Slows this down where the way is congested; null if it does not react to that. */
+    private final Pacer pacer;
+
     /** Whether a packet was sent again to find out about losses, and its PSN. */
     private boolean isProbing;
 
@@ -141,6 +144,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         reliable = queuePair.type == VerbsConstants.RC;
         readPackets = (queuePair.maxReadAtomic() > 1 ? READ_BYTES : ONLY_READ_BYTES) / mtu;
         lossProbe = new LossProbe(this, device.engine);
+        pacer = device.settings().congestion() == null
+                ? null
+                : new Pacer(this, device.engine, device.settings().congestion());
         next = firstPsn;
         oldest = firstPsn;
         farthest = firstPsn;
@@ -269,6 +275,13 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     }
 
     @Override
+    void congested() {
+        if (pacer != null) {
+            pacer.notified();
+        }
+    }
+
+    @Override
     void skipFlushed() {
         started = sends.tail;
         oldest = next;
@@ -281,6 +294,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         leaveWindow();
         count(0);
         lossProbe.forget();
+        if (pacer != null) {
+            pacer.forget();
+        }
         device.engine.forget(this);
     }
 
@@ -336,6 +352,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
         if (SendQueue.isAnswered(opcode)) {
             return ask(slot, opcode);
+        }
+        if (pacer != null && pacer.mustWait()) {
+            return false;
         }
         return isAdmitted(1) && sendPart(slot, opcode, false);
     }
@@ -397,10 +416,12 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         int code = PacketOpcodes.of(opcode, first, last) + (reliable ? 0 : Opcode.UC_SEND_FIRST);
         int flags = Memory.getInt(slot + SendQueue.FLAGS);
         int pad = -part & 3;
+        boolean pauses = pacer != null && pacer.sent(part);
         // Also before a pause: others may need what waits for the acknowledgement.
         boolean asking = reliable
                 && (asks
                         || last
+                        || pauses
                         || packetsLeft == 1
                         || (unasked + packets) * mtu >= ASK_BYTES
                         || !window().admits(2 * mtu));
@@ -436,6 +457,10 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return true;
         }
         Memory.zero(payload + part, pad);
+        int repeated = Math.min(packets, Psn.compare(farthest, next));
+        if (repeated > 0) {
+            device.counts.addRepeated(repeated);
+        }
         device.wire().send(Opcode.headerBytes(code) + part + pad);
         if (asks) {
             // A repetition takes no PSN. In shared memory, it may contain more than was sent before.

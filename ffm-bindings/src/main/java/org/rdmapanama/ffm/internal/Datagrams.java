@@ -31,6 +31,16 @@ public final class Datagrams implements AutoCloseable {
     private static final int SOL_UDP = 17;
     private static final int UDP_SEGMENT = 103;
     private static final int UDP_GRO = 104;
+    private static final int SOL_IP = 0;
+    private static final int IP_TOS = 1;
+    private static final int IP_RECVTOS = 13;
+    private static final int SOL_IPV6 = 41;
+    private static final int IPV6_RECVTCLASS = 66;
+    private static final int IPV6_TCLASS = 67;
+
+    /** The bits of type of service and traffic class that a congested switch sets, and what it sets them to. */
+    private static final int CONGESTED = 3;
+
     private static final int MSG_PEEK = 0x02;
     private static final int MSG_TRUNC = 0x20;
     private static final int MSG_DONTWAIT = 0x40;
@@ -95,6 +105,9 @@ public final class Datagrams implements AutoCloseable {
     private final long headerAddress = header.address();
     private final long nameAddress = name.address();
     private final long optionAddress = option.address();
+
+    /** Whether any socket tells of marks. */
+    private boolean marks;
 
     /** Allocates the memory for calls, until {@link #close}. */
     public Datagrams() {
@@ -258,6 +271,46 @@ public final class Datagrams implements AutoCloseable {
                 && control.get(JAVA_INT, CONTROL_LEVEL) == SOL_UDP
                 && control.get(JAVA_INT, CONTROL_TYPE) == UDP_GRO;
         return told ? control.get(JAVA_INT, CONTROL_DATA) : 0;
+    }
+
+    /**
+     * Has a socket tell whether a congested switch has marked what it receives (RFC 3168).
+     *
+     * @param fd the socket
+     * @param version6 whether it is one of IPv6
+     * @return 0 or a negated errno
+     */
+    public int receiveMarks(int fd, boolean version6) {
+        marks = true;
+        return version6
+                ? SocketOptions.set(fd, SOL_IPV6, IPV6_RECVTCLASS, 1)
+                : SocketOptions.set(fd, SOL_IP, IP_RECVTOS, 1);
+    }
+
+    /**
+     * Returns whether a congested switch has marked what was received last. The kernel joins only datagrams of which either
+     * all are marked or none is.
+     *
+     * @return whether it has; false if the socket does not tell
+     */
+    public boolean isMarked() {
+        if (!marks) {
+            return false;
+        }
+        long end = Math.min(header.get(JAVA_LONG, CONTROL_LENGTH), CONTROL_SPACE);
+        for (long at = 0; at + CONTROL_DATA < end; ) {
+            long length = control.get(JAVA_LONG, at);
+            int level = control.get(JAVA_INT, at + CONTROL_LEVEL);
+            int type = control.get(JAVA_INT, at + CONTROL_TYPE);
+            if (level == SOL_IP && type == IP_TOS) {
+                return (control.get(ValueLayout.JAVA_BYTE, at + CONTROL_DATA) & CONGESTED) == CONGESTED;
+            }
+            if (level == SOL_IPV6 && type == IPV6_TCLASS) {
+                return (control.get(JAVA_INT, at + CONTROL_DATA) & CONGESTED) == CONGESTED;
+            }
+            at += Math.max(length + Long.BYTES - 1 & -Long.BYTES, CONTROL_DATA);
+        }
+        return false;
     }
 
     /**

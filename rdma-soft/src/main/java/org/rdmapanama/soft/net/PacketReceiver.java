@@ -24,6 +24,7 @@ abstract class PacketReceiver {
     private int start;
     private int length;
     private int place;
+    private boolean marked;
 
     PacketReceiver(int bytes) {
         buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -48,6 +49,16 @@ abstract class PacketReceiver {
         start = newStart;
         length = newLength;
         place = newPlace;
+    }
+
+    /** Notes whether the next packets were marked on their way. */
+    final void marked(boolean congested) {
+        marked = congested;
+    }
+
+    /** Returns whether a switch has marked the packet taken last, because it is congested, as far as the system tells. */
+    final boolean isMarked() {
+        return marked;
     }
 
     /** Returns the sender of the packet taken last. */

@@ -66,6 +66,8 @@ final class SegmentReceiver extends PacketReceiver {
             received = 0;
         }
         int told = datagrams.segment();
+        // The kernel joins only packets that have the same mark.
+        marked(datagrams.isMarked());
         segment = told > 0 ? told : received;
         if (segment != BELL_BYTES) {
             noteTogether(told > 0);

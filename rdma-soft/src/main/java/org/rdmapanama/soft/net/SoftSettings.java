@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.rdmapanama.soft.wire.Congestion;
 import org.rdmapanama.soft.wire.Faults;
 import org.rdmapanama.soft.wire.UdpFlow;
 
@@ -22,6 +23,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param segments to whom many packets are sent with one system call
  * @param ring where the memory is made through which packets go to processes of the same user; null if none is to be
  * @param probes whether a packet whose answer is overdue is repeated before its timeout
+ * @param congestion how to react to congestion; null if not at all
  */
 public record SoftSettings(
         int port,
@@ -32,9 +34,11 @@ public record SoftSettings(
         boolean wire,
         Segmentation segments,
         Path ring,
-        boolean probes) {
+        boolean probes,
+        Congestion congestion) {
     private static final String PREFIX = "org.rdmapanama.soft.";
     private static final String PROBES = PREFIX + "probes";
+    private static final String CONGESTION = PREFIX + "congestion";
 
     /** The property that says which addresses to use. */
     public static final String ADDRESS = PREFIX + "address";
@@ -81,7 +85,8 @@ public record SoftSettings(
                 wire,
                 choice("segments", Segmentation.AUTO),
                 ring(System.getProperty(PREFIX + "ring", "auto")),
-                !"false".equalsIgnoreCase(System.getProperty(PROBES)));
+                !"false".equalsIgnoreCase(System.getProperty(PROBES)),
+                Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")));
     }
 
     /** A variable that is empty counts as not set. */

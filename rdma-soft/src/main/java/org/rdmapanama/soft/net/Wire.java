@@ -119,11 +119,18 @@ public final class Wire implements AutoCloseable {
 
     private final Capture capture;
     private final FaultySender faulty;
+
+    /** Marks packets as a switch does that is congested. */
+    private final MarkingSender marks;
+
     private final int port;
     private int busiest;
 
     /** The operations that {@link #await} waits for. */
     private int watched = SelectionKey.OP_READ;
+
+    /** Whether a switch has marked the packet that is being handled. */
+    private boolean marked;
 
     private long received;
 
@@ -151,12 +158,12 @@ public final class Wire implements AutoCloseable {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
         descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
+        marks = new MarkingSender(this::sendByChannel, channels, settings.congestion() != null);
         boolean isPlain = settings.segments() == SoftSettings.Segmentation.NONE || !Datagrams.areSupported();
         datagrams = isPlain ? null : new Datagrams();
         faulty = settings.faults() == null
                 ? null
-                : new FaultySender(
-                        settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, this::sendByChannel);
+                : new FaultySender(settings.faults(), InvariantCrc.MAX_PACKET_BYTES, System::nanoTime, marks);
         peers = new Peers(peer -> settings.segments() == SoftSettings.Segmentation.ALL || batches(peer), own);
         group = datagrams != null && IntStream.of(descriptors).allMatch(each -> each >= 0)
                 ? DescriptorGroup.of(descriptors)
@@ -169,6 +176,9 @@ public final class Wire implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             senders[i] = sender(i, descriptors[i]);
             receivers[i] = receiver(i, descriptors[i]);
+            if (settings.congestion() != null && datagrams != null && descriptors[i] >= 0) {
+                datagrams.receiveMarks(descriptors[i], addresses.address(i) instanceof Inet6Address);
+            }
         }
     }
 
@@ -564,7 +574,15 @@ public final class Wire implements AutoCloseable {
         if (capture != null && !isOwn(peer.address)) {
             capture.write(flow, identification, packets.buffer, packets.start(), length);
         }
-        return receiver.receive(packets.address + packets.start(), length - InvariantCrc.BYTES, peer, index);
+        marked = packets.isMarked();
+        boolean more = receiver.receive(packets.address + packets.start(), length - InvariantCrc.BYTES, peer, index);
+        marked = false;
+        return more;
+    }
+
+    /** Returns whether a switch has marked the packet that is being handled, because it is congested. */
+    public boolean isMarked() {
+        return marked;
     }
 
     /** Returns whether a packet came from this device, so that it was captured when it was sent. */
@@ -619,7 +637,22 @@ public final class Wire implements AutoCloseable {
     public long faults() {
         return faulty == null
                 ? 0
-                : faulty.lost() + faulty.duplicated() + faulty.reordered() + faulty.corrupted() + faulty.refused();
+                : faulty.lost()
+                        + faulty.duplicated()
+                        + faulty.reordered()
+                        + faulty.corrupted()
+                        + faulty.refused()
+                        + faulty.marked();
+    }
+
+    /** Returns how many packets fault injection has dropped. */
+    public long dropped() {
+        return faulty == null ? 0 : faulty.lost();
+    }
+
+    /** Returns how many packets fault injection has marked. */
+    public long marksMade() {
+        return faulty == null ? 0 : faulty.marked();
     }
 
     /** Returns how many destinations were reported as unreachable. */

@@ -1,6 +1,8 @@
 package org.rdmapanama.soft.wire;
 
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -12,8 +14,35 @@ import java.util.Set;
  * @param reorder probability that a packet is held back until a few others have overtaken it
  * @param corrupt probability that a packet is sent with one bit changed
  * @param full probability that there is no room for a packet for a while
+ * @param mark probability that a packet is marked as having met congestion, if the device reacts to marks
+ * @param bottleneck a slow link on the way, or null
  */
-public record Faults(double loss, double duplicate, double reorder, double corrupt, double full, long seed) {
+public record Faults(
+        double loss,
+        double duplicate,
+        double reorder,
+        double corrupt,
+        double full,
+        double mark,
+        Bottleneck bottleneck,
+        long seed) {
+    private static final int KIBI = 10;
+    private static final int MEBI = 20;
+
+    /** What a queue holds if nothing else is said, in KiB. */
+    private static final int QUEUE_KIBIBYTES = 128;
+
+    /** How long a queue, or how fast a link, may be: in KiB, and in MiB/s. */
+    private static final int MOST = 1 << 17;
+
+    private static final String FORM =
+            "faults must be a list of loss=, duplicate=, reorder=, corrupt=, full=, mark=, seed=,"
+                    + " rate= and queue=, kmin=, kmax=, pmax=: '";
+
+    private static final List<String> OF_BOTTLENECK = List.of("queue", "kmin", "kmax", "pmax");
+    private static final Set<String> NAMES = Set.of(
+            "loss", "duplicate", "reorder", "corrupt", "full", "mark", "seed", "rate", "queue", "kmin", "kmax", "pmax");
+
     /**
      * Checks the probabilities.
      *
@@ -25,49 +54,79 @@ public record Faults(double loss, double duplicate, double reorder, double corru
         checkProbability("reorder", reorder);
         checkProbability("corrupt", corrupt);
         checkProbability("full", full);
-        checkProbability("the sum of all", loss + duplicate + reorder + corrupt + full);
+        checkProbability("mark", mark);
+        checkProbability("the sum of all", loss + duplicate + reorder + corrupt + full + mark);
+    }
+
+    /** Faults without marks and without a slow link. */
+    Faults(double loss, double duplicate, double reorder, double corrupt, double full, long seed) {
+        this(loss, duplicate, reorder, corrupt, full, 0, null, seed);
     }
 
     /**
      * Parses faults from a text such as {@code loss=0.01,duplicate=0.01,reorder=0.01,corrupt=0.01,seed=7}; omitted
-     * values are 0.
+     * values are 0. {@code rate=} in MiB/s stands for a {@link Bottleneck}, with {@code queue=}, {@code kmin=} and {@code kmax=}
+     * in KiB and {@code pmax=}.
      *
      * @throws IllegalArgumentException when the text has another form
      */
     public static Faults parse(String text) {
-        double loss = 0;
-        double duplicate = 0;
-        double reorder = 0;
-        double corrupt = 0;
-        double full = 0;
-        long seed = 0;
-        Set<String> names = new HashSet<>();
+        Map<String, String> given = new HashMap<>();
         for (String setting : text.split(",", -1)) {
             int equals = setting.indexOf('=');
             String name = setting.substring(0, Math.max(equals, 0)).trim();
-            String value = setting.substring(equals + 1).trim();
-            try {
-                switch (name) {
-                    case "loss" -> loss = Double.parseDouble(value);
-                    case "duplicate" -> duplicate = Double.parseDouble(value);
-                    case "reorder" -> reorder = Double.parseDouble(value);
-                    case "corrupt" -> corrupt = Double.parseDouble(value);
-                    case "full" -> full = Double.parseDouble(value);
-                    case "seed" -> seed = Long.parseLong(value);
-                    default ->
-                        throw new IllegalArgumentException(
-                                "faults must be a list of loss=, duplicate=, reorder=, corrupt=, full= and seed=: '"
-                                        + setting.trim() + "' in '" + text + "'");
-                }
-            } catch (NumberFormatException e) {
-                throw new IllegalArgumentException(
-                        "the value of a fault must be a number: '" + setting.trim() + "' in '" + text + "'", e);
+            if (!NAMES.contains(name)) {
+                throw new IllegalArgumentException(FORM + setting.trim() + "' in '" + text + "'");
             }
-            if (!names.add(name)) {
+            if (given.put(name, setting.substring(equals + 1).trim()) != null) {
                 throw new IllegalArgumentException(name + " must not be given twice: '" + text + "'");
             }
         }
-        return new Faults(loss, duplicate, reorder, corrupt, full, seed);
+        try {
+            return new Faults(
+                    real(given, "loss"),
+                    real(given, "duplicate"),
+                    real(given, "reorder"),
+                    real(given, "corrupt"),
+                    real(given, "full"),
+                    real(given, "mark"),
+                    bottleneck(given),
+                    Long.parseLong(given.getOrDefault("seed", "0")));
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("the value of a fault must be a number: '" + text + "'", e);
+        }
+    }
+
+    private static Bottleneck bottleneck(Map<String, String> given) {
+        if (!given.containsKey("rate")) {
+            for (String name : OF_BOTTLENECK) {
+                if (given.containsKey(name)) {
+                    throw new IllegalArgumentException(
+                            name + " needs the rate of a link as well, such as rate=50 (MiB/s)");
+                }
+            }
+            return null;
+        }
+        int queue = whole(given, "queue", QUEUE_KIBIBYTES);
+        int all = whole(given, "kmax", queue);
+        return new Bottleneck(
+                (long) whole(given, "rate", 0) << MEBI,
+                queue << KIBI,
+                whole(given, "kmin", all) << KIBI,
+                all << KIBI,
+                given.containsKey("pmax") ? real(given, "pmax") : 1);
+    }
+
+    private static double real(Map<String, String> given, String name) {
+        return Double.parseDouble(given.getOrDefault(name, "0"));
+    }
+
+    private static int whole(Map<String, String> given, String name, int usual) {
+        int value = Integer.parseInt(given.getOrDefault(name, Integer.toString(usual)));
+        if (value < 0 || value > MOST) {
+            throw new IllegalArgumentException(name + " must be a number from 0 to " + MOST + ": " + value);
+        }
+        return value;
     }
 
     private static void checkProbability(String name, double probability) {

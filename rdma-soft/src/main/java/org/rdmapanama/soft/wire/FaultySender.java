@@ -27,7 +27,8 @@ public final class FaultySender implements Sender {
         DUPLICATE,
         REORDER,
         CORRUPT,
-        FULL
+        FULL,
+        MARK
     }
 
     /** A packet that is held back. */
@@ -45,6 +46,10 @@ public final class FaultySender implements Sender {
 
     private final Faults faults;
     private final Sender next;
+
+    /** The same as the next one, or null. */
+    private final BottleneckSender link;
+
     private final LongSupplier clock;
     private final SplittableRandom random;
     private final ByteBuffer copy;
@@ -69,7 +74,10 @@ public final class FaultySender implements Sender {
      */
     public FaultySender(Faults faults, int maxPacketBytes, LongSupplier clock, Sender next) {
         this.faults = faults;
-        this.next = next;
+        link = faults.bottleneck() == null
+                ? null
+                : new BottleneckSender(faults.bottleneck(), faults.seed(), clock, next);
+        this.next = link == null ? next : link;
         this.clock = clock;
         random = new SplittableRandom(faults.seed());
         copy = ByteBuffer.allocateDirect(maxPacketBytes);
@@ -96,6 +104,8 @@ public final class FaultySender implements Sender {
             fault = Fault.CORRUPT;
         } else if (at < corrupt + faults.full()) {
             fault = Fault.FULL;
+        } else if (at < corrupt + faults.full() + faults.mark() && next.canMark()) {
+            fault = Fault.MARK;
         } else {
             fault = Fault.NONE;
         }
@@ -126,6 +136,11 @@ public final class FaultySender implements Sender {
             case REORDER -> hold(packet, localIndex, to);
             case CORRUPT -> {
                 if (!sendCorrupted(packet, localIndex, to)) {
+                    return false;
+                }
+            }
+            case MARK -> {
+                if (!next.sendMarked(packet, localIndex, to)) {
                     return false;
                 }
             }
@@ -197,6 +212,9 @@ public final class FaultySender implements Sender {
 
     /** Returns whether a packet has been held back long enough at the given time. */
     public boolean due(long nanos) {
+        if (link != null && link.due(nanos)) {
+            return true;
+        }
         for (int i = 0; i < heldCount; i++) {
             if (held[i].overtakers <= 0 || held[i].until - nanos <= 0) {
                 return true;
@@ -210,16 +228,24 @@ public final class FaultySender implements Sender {
         if (heldCount > 0) {
             release(nanos, true);
         }
+        if (link != null) {
+            link.flush(nanos);
+        }
     }
 
     /** Returns how many packets are held back now. */
     public int held() {
-        return heldCount;
+        return heldCount + (link == null ? 0 : link.held());
     }
 
-    /** Returns how many packets were dropped. */
+    /** Returns how many packets were dropped, also for want of room in the queue of a slow link. */
     public long lost() {
-        return counts[Fault.LOSS.ordinal()];
+        return counts[Fault.LOSS.ordinal()] + (link == null ? 0 : link.dropped());
+    }
+
+    /** Returns how many packets were marked, also because the queue of a slow link was long. */
+    public long marked() {
+        return counts[Fault.MARK.ordinal()] + (link == null ? 0 : link.marked());
     }
 
     /** Returns how many packets were sent twice. */

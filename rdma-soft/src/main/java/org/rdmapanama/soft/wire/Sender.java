@@ -16,4 +16,14 @@ public interface Sender {
      *     otherwise the position is at the limit
      */
     boolean send(ByteBuffer packet, int localIndex, SocketAddress to);
+
+    /** Returns whether {@link #sendMarked} marks packets, because the device reacts to marks. */
+    default boolean canMark() {
+        return false;
+    }
+
+    /** Like {@link #send}, but marks the packet, if this can, as a switch does that is congested. */
+    default boolean sendMarked(ByteBuffer packet, int localIndex, SocketAddress to) {
+        return send(packet, localIndex, to);
+    }
 }

@@ -72,7 +72,8 @@ class RingOffersTest {
                             false,
                             SoftSettings.Segmentation.AUTO,
                             directory,
-                            true));
+                            true,
+                            null));
             offers = new RingOffers("test", wire, this, directory);
         }
 

@@ -43,7 +43,7 @@ class WireBatchesTest {
 
     private static Wire open(LocalAddresses addresses, SoftSettings.Segmentation segments) throws IOException {
         SoftSettings settings =
-                new SoftSettings(PORT, null, SoftSettings.Idle.PARK, null, null, true, segments, null, true);
+                new SoftSettings(PORT, null, SoftSettings.Idle.PARK, null, null, true, segments, null, true, null);
         return Wire.open("soft0", addresses, settings);
     }
 
