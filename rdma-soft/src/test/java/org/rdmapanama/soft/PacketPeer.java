@@ -92,8 +92,17 @@ final class PacketPeer implements AutoCloseable {
         sendNumbered(opcode, Psn.add(FIRST, number), payload);
     }
 
+    /** Sends a packet without a payload to any queue pair. */
+    void sendTo(int number, int opcode) throws IOException {
+        sendTo(number, opcode, 0, 0);
+    }
+
     private void sendNumbered(int opcode, int psn, int payload) throws IOException {
-        Bth.write(address, opcode, false, -payload & 3, Bth.DEFAULT_PKEY, queuePair.number(), false, psn);
+        sendTo(queuePair.number(), opcode, psn, payload);
+    }
+
+    private void sendTo(int number, int opcode, int psn, int payload) throws IOException {
+        Bth.write(address, opcode, false, -payload & 3, Bth.DEFAULT_PKEY, number, false, psn);
         int length = Opcode.headerBytes(opcode) + payload + (-payload & 3);
         int all = crc.append(UdpFlow.of(socket(), device), packet, length);
         channel.send(packet.limit(all).position(0), device);

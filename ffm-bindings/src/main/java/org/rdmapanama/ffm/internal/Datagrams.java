@@ -38,8 +38,8 @@ public final class Datagrams implements AutoCloseable {
     private static final int IPV6_RECVTCLASS = 66;
     private static final int IPV6_TCLASS = 67;
 
-    /** The bits of type of service and traffic class that a congested switch sets, and what it sets them to. */
-    private static final int CONGESTED = 3;
+    /** The bits of type of service and traffic class for congestion. */
+    private static final int ECN_BITS = 3;
 
     private static final int MSG_PEEK = 0x02;
     private static final int MSG_TRUNC = 0x20;
@@ -288,29 +288,30 @@ public final class Datagrams implements AutoCloseable {
     }
 
     /**
-     * Returns whether a congested switch has marked what was received last. The kernel joins only datagrams of which either
-     * all are marked or none is.
+     * Returns the ECN field of what was received last: 3 if a congested switch has marked it. The kernel joins only datagrams
+     * that have the same one.
      *
-     * @return whether it has; false if the socket does not tell
+     * @return 0 to 3; 0 also if the socket does not tell
      */
-    public boolean isMarked() {
+    public int ecn() {
         if (!marks) {
-            return false;
+            return 0;
         }
         long end = Math.min(header.get(JAVA_LONG, CONTROL_LENGTH), CONTROL_SPACE);
-        for (long at = 0; at + CONTROL_DATA < end; ) {
-            long length = control.get(JAVA_LONG, at);
+        long at = 0;
+        while (at + CONTROL_DATA < end) {
             int level = control.get(JAVA_INT, at + CONTROL_LEVEL);
             int type = control.get(JAVA_INT, at + CONTROL_TYPE);
             if (level == SOL_IP && type == IP_TOS) {
-                return (control.get(ValueLayout.JAVA_BYTE, at + CONTROL_DATA) & CONGESTED) == CONGESTED;
+                return control.get(ValueLayout.JAVA_BYTE, at + CONTROL_DATA) & ECN_BITS;
             }
             if (level == SOL_IPV6 && type == IPV6_TCLASS) {
-                return (control.get(JAVA_INT, at + CONTROL_DATA) & CONGESTED) == CONGESTED;
+                return control.get(JAVA_INT, at + CONTROL_DATA) & ECN_BITS;
             }
+            long length = control.get(JAVA_LONG, at);
             at += Math.max(length + Long.BYTES - 1 & -Long.BYTES, CONTROL_DATA);
         }
-        return false;
+        return 0;
     }
 
     /**

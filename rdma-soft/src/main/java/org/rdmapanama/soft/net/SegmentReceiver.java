@@ -1,6 +1,7 @@
 package org.rdmapanama.soft.net;
 
 import org.rdmapanama.ffm.internal.Datagrams;
+import org.rdmapanama.soft.wire.Ecn;
 
 /**
  * Receives many packets of one peer with one system call, on Linux. Where packets come one by one, the kernel is told not to
@@ -67,7 +68,7 @@ final class SegmentReceiver extends PacketReceiver {
         }
         int told = datagrams.segment();
         // The kernel joins only packets that have the same mark.
-        marked(datagrams.isMarked());
+        marked(datagrams.ecn() == Ecn.CONGESTED);
         segment = told > 0 ? told : received;
         if (segment != BELL_BYTES) {
             noteTogether(told > 0);

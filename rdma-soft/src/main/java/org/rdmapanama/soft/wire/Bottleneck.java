@@ -32,7 +32,7 @@ public record Bottleneck(long rate, int queue, int marksFrom, int marksAll, doub
         }
     }
 
-    /** Returns the probability that a packet is marked that finds so many bytes in the queue. */
+    /** Returns the probability that a packet is marked that leaves a queue of so many bytes. */
     double markProbability(int bytes) {
         if (bytes <= marksFrom) {
             return 0;

@@ -8,7 +8,8 @@ import java.util.function.LongSupplier;
 
 /**
  * A {@link Sender} that behaves as a {@link Bottleneck}: it passes packets on at the rate of the link, by {@link #flush}
- * and whenever another one is sent. Not thread-safe: the device calls it with its lock held.
+ * and whenever another one is sent. Congestion notifications overtake the others, since networks give them a priority of
+ * their own. Not thread-safe: the device calls it with its lock held.
  */
 final class BottleneckSender implements Sender {
     private static final double NANOS_PER_SECOND = 1e9;
@@ -52,17 +53,18 @@ final class BottleneckSender implements Sender {
         long now = clock.getAsLong();
         flush(now);
         int size = packet.remaining();
+        if (size > 0 && packet.get(packet.position()) == (byte) Opcode.CNP) {
+            return next.send(packet, localIndex, to);
+        }
         if (bytes + size > link.queue()) {
             dropped++;
             packet.position(packet.limit());
             return true;
         }
-        boolean marks = next.canMark() && random.nextDouble() < link.markProbability(bytes);
-        marked += marks ? 1 : 0;
         ByteBuffer copy = ByteBuffer.allocate(size).put(packet).flip();
         free = (free - now > 0 ? free : now) + (long) (size * NANOS_PER_SECOND / link.rate());
         bytes += size;
-        waiting.add(new Waiting(copy, localIndex, to, marks || markedBefore, size, free));
+        waiting.add(new Waiting(copy, localIndex, to, markedBefore, size, free));
         return true;
     }
 
@@ -81,12 +83,15 @@ final class BottleneckSender implements Sender {
     void flush(long nanos) {
         while (due(nanos)) {
             Waiting first = waiting.element();
-            boolean sent = first.marked
+            // As it leaves, so that the sender learns of a long queue before the last packet has passed it.
+            boolean marks = next.canMark() && random.nextDouble() < link.markProbability(bytes);
+            boolean sent = (marks || first.marked)
                     ? next.sendMarked(first.packet, first.localIndex, first.to)
                     : next.send(first.packet, first.localIndex, first.to);
             if (!sent) {
                 return;
             }
+            marked += marks ? 1 : 0;
             bytes -= first.bytes;
             waiting.remove();
         }
