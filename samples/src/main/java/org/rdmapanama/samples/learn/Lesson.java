@@ -24,7 +24,8 @@ enum Lesson {
     TAKEOVER("a replicated log: taking over", TakingOver::run),
     RING("ring all-reduce", RingAllReduce::run),
     STRUCTURES("structures that others read", OneSidedStructures::run),
-    TRANSFER("a whole transfer, in two processes", WholeTransfer::run);
+    TRANSFER("a whole transfer, in two processes", WholeTransfer::run),
+    LOSSLESS("why lossless", LossAndMarking::run);
 
     /** A property of soft0: {@code false} if packets are not to be repeated whenever the machine is busy. */
     static final String PROBES = "org.rdmapanama.soft.probes";
@@ -54,9 +55,9 @@ enum Lesson {
         return ordinal();
     }
 
-    /** Returns whether the lesson shows packets: the first one would have thousands. */
+    /** Returns whether the lesson shows packets: some would have thousands. */
     boolean hasPackets() {
-        return this != WHY;
+        return this != WHY && this != LOSSLESS;
     }
 
     String title() {

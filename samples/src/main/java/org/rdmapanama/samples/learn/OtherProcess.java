@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -16,7 +17,7 @@ import org.rdmapanama.samples.OwnJvm;
 import org.rdmapanama.samples.PacketCapture;
 import org.rdmapanama.samples.Rdma;
 
-/** A command of this program in a second process, and what it prints. Closing this ends it. Threads: one. */
+/** A command or a program of this module in a second process, and what it prints. Closing this ends it. Threads: one. */
 final class OtherProcess implements AutoCloseable {
     /** So many lines are kept for a message. */
     private static final int KEPT = 20;
@@ -41,10 +42,21 @@ final class OtherProcess implements AutoCloseable {
      * @param limit how long to wait for each line, and for the end
      */
     OtherProcess(List<String> arguments, Duration limit) throws IOException {
+        this(Rdma.class, List.of(), arguments, limit);
+    }
+
+    /** Starts another program of this module, with options of its JVM. */
+    OtherProcess(Class<?> program, List<String> options, Duration limit) throws IOException {
+        this(program, options, List.of(), limit);
+    }
+
+    private OtherProcess(Class<?> program, List<String> options, List<String> arguments, Duration limit)
+            throws IOException {
         this.limit = limit;
         // The file of this process, which the variable JDK_JAVA_OPTIONS may name, is not for the packets of both.
-        List<String> noCapture = List.of("-D" + PacketCapture.PROPERTY + "=");
-        List<String> command = new ArrayList<>(OwnJvm.command(Rdma.class, noCapture));
+        List<String> jvmOptions = new ArrayList<>(options);
+        jvmOptions.add("-D" + PacketCapture.PROPERTY + "=");
+        List<String> command = new ArrayList<>(OwnJvm.command(program, jvmOptions));
         command.addAll(arguments);
         process = new ProcessBuilder(command).redirectErrorStream(true).start();
         // Reading cannot be interrupted, but waiting for what was read can.
@@ -58,6 +70,17 @@ final class OtherProcess implements AutoCloseable {
             // The process was ended.
         }
         lines.add(new Line(null));
+    }
+
+    /** Writes a line to its standard input. If it has ended, what it printed says why. */
+    void tell(String line) {
+        try {
+            Writer in = process.outputWriter();
+            in.write(line + System.lineSeparator());
+            in.flush();
+        } catch (IOException e) {
+            // It has ended, which the next line that is waited for shows.
+        }
     }
 
     /** Waits for the next line with a beginning, and skips others. */

@@ -1,0 +1,144 @@
+package org.rdmapanama.samples.learn;
+
+import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.rdmapanama.CompletionQueue;
+import org.rdmapanama.ConnectOptions;
+import org.rdmapanama.Context;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.device.Mtu;
+import org.rdmapanama.memory.RemoteMemory;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.PacketCapture;
+import org.rdmapanama.soft.wire.WireCounts;
+
+/**
+ * A or B of {@code LossAndMarking}, in a process of its own, because a process has one soft0, with one network. It obeys
+ * lines of standard input, and ends with it. Threads: one.
+ */
+public final class GoodputEnd implements AutoCloseable {
+    static final String IS_AT = "is at ";
+    static final String DONE = "done ";
+
+    /** The bytes of a write, and how many are in progress. */
+    private static final int CHUNK = 64 << 10;
+
+    private static final int DEPTH = 8;
+    private static final int MTU = 1024;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
+    private final VerbsArena arena = VerbsArena.ofConfined();
+    private final ProtectionDomain domain = Context.open(arena, "soft0").allocateProtectionDomain();
+    private final CompletionQueue queue = domain.context().createCompletionQueue(DEPTH);
+    private final QueuePair queuePair =
+            domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue).maxSendWorkRequests(DEPTH));
+    private final MemoryRegion memory =
+            domain.register(arena.allocate((long) DEPTH * CHUNK, 8), LOCAL_WRITE, REMOTE_WRITE);
+    private final WorkCompletions completions = new WorkCompletions(arena, DEPTH);
+
+    private GoodputEnd() {}
+
+    /**
+     * Says where its queue pair and its memory are, and obeys: {@code lend ENDPOINT} connects, and {@code write ENDPOINT
+     * MEMORY WARMUP TIME} connects and writes, for two times in milliseconds.
+     *
+     * @param arguments none
+     */
+    public static void main(String[] arguments) throws IOException {
+        // The packets are those of the network only.
+        System.clearProperty(PacketCapture.PROPERTY);
+        try (GoodputEnd end = new GoodputEnd();
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
+            Endpoint own = end.queuePair.localEndpoint(
+                    new ConnectOptions().pathMtu(Mtu.BYTES_1024).timeout(14).retryCount(7));
+            say(IS_AT + own + " " + end.memory.remote());
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                String[] words = line.split(" ", -1);
+                end.queuePair.connect(Endpoint.parse(words[1]));
+                if (words[0].equals("write")) {
+                    RemoteMemory lent = RemoteMemory.parse(words[2]);
+                    end.write(lent, Long.parseLong(words[3]));
+                    say(DONE + end.write(lent, Long.parseLong(words[4])).words());
+                }
+            }
+        }
+    }
+
+    private static void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    // excerpt
+    /** Writes for some milliseconds, with several writes in progress. */
+    private Goodput write(RemoteMemory lent, long millis) {
+        WireCounts counts = WireCounts.ofDevice();
+        long repeatedBefore = counts.repeated();
+        long notificationsBefore = counts.notificationsReceived();
+        SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
+        long start = System.nanoTime();
+        long bytes = 0;
+        int posted = 0;
+        int inProgress = 0;
+        while (inProgress > 0 || posted == 0 || System.nanoTime() - start < millis * NANOS_PER_MILLI) {
+            boolean ends = System.nanoTime() - start >= millis * NANOS_PER_MILLI;
+            while (inProgress < DEPTH && !ends) {
+                int at = posted++ % DEPTH * CHUNK;
+                queuePair.postSend(request.clear()
+                        .rdmaWrite(lent.slice(at, CHUNK))
+                        .add(memory, at, CHUNK)
+                        .signaled(true));
+                inProgress++;
+            }
+            int completed = awaitSome();
+            inProgress -= completed;
+            bytes += (long) completed * CHUNK;
+        }
+        return new Goodput(
+                bytes,
+                System.nanoTime() - start,
+                bytes / MTU,
+                counts.repeated() - repeatedBefore,
+                counts.notificationsReceived() - notificationsBefore);
+    }
+    // end
+
+    /** Polls until some writes have completed, well. */
+    private int awaitSome() {
+        long start = System.nanoTime();
+        int count = queue.poll(completions);
+        while (count == 0) {
+            if (System.nanoTime() - start > LIMIT.toNanos()) {
+                throw new Failure("no write completed within " + LIMIT.toSeconds() + " s");
+            }
+            Thread.onSpinWait();
+            count = queue.poll(completions);
+        }
+        for (int i = 0; i < count; i++) {
+            if (!completions.succeeded(i)) {
+                throw new Failure(completions.describe(i));
+            }
+        }
+        return count;
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}
