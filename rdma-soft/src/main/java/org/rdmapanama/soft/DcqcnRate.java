@@ -29,8 +29,11 @@ final class DcqcnRate {
     /** So near the line's rate, nothing is limited any more. */
     private static final double ALMOST = 0.999;
 
-    /** How many periods are made up for at once, so that a long pause takes no time. */
-    private static final int MOST_PERIODS = 2000;
+    /**
+     * How many periods are made up for at once: about a millisecond, which is what timers of sleeping threads count in. A
+     * sender that was at rest for longer has learned nothing of the way meanwhile.
+     */
+    private static final int MOST_PERIODS = 20;
 
     private final long period;
     private final double line;

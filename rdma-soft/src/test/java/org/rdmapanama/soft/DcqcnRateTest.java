@@ -101,15 +101,31 @@ class DcqcnRateTest {
 
     @Test
     void shouldStopLimitingInTime() {
-        for (int i = 0; i < 100; i++) {
-            rate.cut(0);
+        rate.cut(0);
+        rate.cut(0);
+        long now = 0;
+        while (rate.isLimiting()) {
+            now += PERIOD;
+            rate.advance(now);
         }
-        assertTrue(rate.isLimiting());
-        assertEquals(DcqcnRate.LEAST, rate.rate(), EXACT);
-        // A pause of an hour takes no time to make up for.
-        rate.advance(3600L * 1_000_000_000);
-        assertFalse(rate.isLimiting());
         assertEquals(LINE, rate.rate(), EXACT);
+        // From half the rate on, by thousandths, to 0.999 of it; the rate is a step behind its target.
+        long steps = now / PERIOD;
+        assertTrue(steps >= 500 && steps <= 510, () -> "steps: " + steps);
+    }
+
+    /** An hour counts as twenty periods: five back to the target, and fifteen beyond. */
+    @Test
+    void shouldLearnNothingWhileAtRest() {
+        rate.cut(0);
+        rate.cut(0);
+        DcqcnRate other = new DcqcnRate(new Congestion(50_000, PERIOD, LINE), 0);
+        other.cut(0);
+        other.cut(0);
+        rate.advance(3600L * 1_000_000_000);
+        other.advance(20 * PERIOD);
+        assertEquals(other.rate(), rate.rate(), EXACT);
+        assertEquals(514e6, rate.rate(), 1.1e6);
     }
 
     @Test
