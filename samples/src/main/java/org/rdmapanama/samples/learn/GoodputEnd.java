@@ -84,7 +84,6 @@ public final class GoodputEnd implements AutoCloseable {
         System.out.flush();
     }
 
-    // excerpt
     /** Writes for some milliseconds, with several writes in progress. */
     private Goodput write(RemoteMemory lent, long millis) {
         WireCounts counts = WireCounts.ofDevice();
@@ -116,7 +115,6 @@ public final class GoodputEnd implements AutoCloseable {
                 counts.repeated() - repeatedBefore,
                 counts.notificationsReceived() - notificationsBefore);
     }
-    // end
 
     /** Polls until some writes have completed, well. */
     private int awaitSome() {

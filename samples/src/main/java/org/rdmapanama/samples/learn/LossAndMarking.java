@@ -4,15 +4,18 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import org.rdmapanama.samples.perf.BarChart;
+import org.rdmapanama.samples.figures.BarChart;
 
 /**
  * Lesson 16: A writes to memory of B through networks that lose packets, and through a slow link whose queue drops packets or
  * marks them.
  */
 final class LossAndMarking {
+    /** The property that says for how long. */
+    static final String MILLIS_PROPERTY = "org.rdmapanama.samples.learn.millis";
+
     /** For how long A writes in each network, in milliseconds; a shorter time is for tests. */
-    private static final long MILLIS = Long.getLong("org.rdmapanama.samples.learn.millis", 800);
+    private static final long MILLIS = Long.getLong(MILLIS_PROPERTY, 800);
 
     private static final long WARMUP_MILLIS = MILLIS / 2;
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -23,7 +26,7 @@ final class LossAndMarking {
     private LossAndMarking() {}
 
     static void run(Board board) throws Exception {
-        measure(board);
+        board.chart("goodput", "the goodput of a run, and what was sent again", chart(measure(board)));
     }
 
     // excerpt

@@ -12,7 +12,7 @@ enum NetworkCase {
     /** The rate of the slow link, in MiB/s. */
     static final int LINK_RATE = 40;
 
-    private static final String SLOW_LINK = "rate=40,queue=256,kmin=16,kmax=64,pmax=0.2,seed=1";
+    private static final String SLOW_LINK = "rate=40,queue=128,kmin=16,kmax=64,pmax=0.1,seed=1";
 
     private final String title;
     private final String faults;
@@ -35,7 +35,7 @@ enum NetworkCase {
 
     /** Returns how the device of A reacts to marks. */
     String congestion() {
-        return reacts ? "dcqcn,line=200" : "none";
+        return reacts ? "dcqcn,line=100" : "none";
     }
 
     boolean isSlowLink() {

@@ -41,6 +41,9 @@ class LearnDocumentTest {
     /** Counts that vary, with the space in front of them. */
     private static final Pattern COUNT = Pattern.compile(" *\\d+×");
 
+    /** Rates that vary, and what part of another one they are, with the space in front of them. */
+    private static final Pattern RATE = Pattern.compile(" *\\d+(?= MiB/s +\\d+ %)|(?<=MiB/s) *\\d+(?= % )");
+
     /** The fields of headers whose bytes vary, and those bytes. */
     private static final Pattern VARYING_FIELD =
             Pattern.compile("  (identification|checksum of|source port|destination port|to queue pair|packet sequence"
@@ -194,6 +197,7 @@ class LearnDocumentTest {
     private static String masked(String text) {
         String hidden = VARYING.matcher(text)
                 .replaceAll(varying -> "0x" + ".".repeat(varying.group().length() - 2));
+        hidden = RATE.matcher(hidden).replaceAll(rate -> " ".repeat(rate.group().length() - "..".length()) + "..");
         return COUNT.matcher(hidden)
                 .replaceAll(count -> " ".repeat(count.group().length() - "..×".length()) + "..×");
     }

@@ -13,6 +13,11 @@ final class LessonRuns {
     private static final Map<Lesson, LessonOutput> RUNS = new EnumMap<>(Lesson.class);
     private static final Map<Lesson, LessonOutput> RUNS_WITH_HEADERS = new EnumMap<>(Lesson.class);
 
+    static {
+        // What it measures varies, and is hidden.
+        System.setProperty(LossAndMarking.MILLIS_PROPERTY, "300");
+    }
+
     private LessonRuns() {}
 
     static synchronized LessonOutput of(Lesson lesson) throws Exception {
