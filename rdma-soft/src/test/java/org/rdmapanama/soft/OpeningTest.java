@@ -63,6 +63,15 @@ class OpeningTest {
         assertTrue(message.contains("org.rdmapanama.soft.port") && message.contains("49088"), message);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"true", "dcqcn,line=0", "dcqcn,speed=1"})
+    void shouldRefuseOtherReactionsToCongestion(String congestion) {
+        String message = failure("congestion", congestion);
+        assertTrue(
+                message.contains("org.rdmapanama.soft.congestion") && message.contains("'" + congestion + "'"),
+                message);
+    }
+
     @Test
     void shouldTakeTheLastPortThatCanBe() {
         int port = open("port", "49088");
