@@ -164,8 +164,8 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 14                                  | the lesson must be between 0 and 13, not 14
-            learn -1                                  | the lesson must be between 0 and 13, not -1
+            learn 15                                  | the lesson must be between 0 and 14, not 15
+            learn -1                                  | the lesson must be between 0 and 14, not -1
             learn 0 --headers                         | --headers is for a lesson with packets, not 0
             learn 3 --serve                           | --serve is for lesson 13, which has two sides
             learn --to 127.0.0.1:1                    | --to is for lesson 13, which has two sides

@@ -38,14 +38,13 @@ public final class LearnCommand implements Callable<Integer> {
 
     @Option(
             names = "--serve",
-            description =
-                    "The last lesson: run only the side that lends memory, for the other one in another terminal.")
+            description = "Lesson 13: run only the side that lends memory, for the other one in another terminal.")
     private boolean serve;
 
     @Option(
             names = "--to",
             paramLabel = "HOST:PORT",
-            description = "The last lesson: run only the side that uses the memory; --serve says where that is.")
+            description = "Lesson 13: run only the side that uses the memory; --serve says where that is.")
     private String address;
 
     @Option(names = "--headers", description = "Also show the headers of the first packet of each kind, byte by byte.")
@@ -137,11 +136,11 @@ public final class LearnCommand implements Callable<Integer> {
         if (serve && address != null) {
             throw new ParameterException(spec.commandLine(), "--serve and --to exclude each other");
         }
-        int last = Lesson.TRANSFER.number();
-        if ((serve || address != null) && (number == null || number != last)) {
+        int transfer = Lesson.TRANSFER.number();
+        if ((serve || address != null) && (number == null || number != transfer)) {
             throw new ParameterException(
                     spec.commandLine(),
-                    (serve ? "--serve" : "--to") + " is for lesson " + last + ", which has two sides");
+                    (serve ? "--serve" : "--to") + " is for lesson " + transfer + ", which has two sides");
         }
     }
 }
