@@ -8,7 +8,8 @@ import java.util.function.LongSupplier;
 /**
  * A {@link Sender} that injects {@link Faults} into packets before it passes them to another sender. For a given seed,
  * the n-th packet always meets the same fault. Packets that are held back are sent after the next 1 to 8 packets, or
- * after 5 ms if {@link #flush(long)} is called then. While there is said to be no room, nothing at all is sent. It allocates all buffers when it is created. Not thread-safe: the
+ * after 5 ms if {@link #flush(long)} is called then. While there is said to be no room, nothing at all is sent. It
+ * allocates all buffers when it is created, except those of a slow link. Not thread-safe: the
  * device calls it with its lock held.
  */
 public final class FaultySender implements Sender {
@@ -47,7 +48,7 @@ public final class FaultySender implements Sender {
     private final Faults faults;
     private final Sender next;
 
-    /** The same as the next one, or null. */
+    /** The slow link on the way, which is the next sender then; or null. */
     private final BottleneckSender link;
 
     private final LongSupplier clock;
