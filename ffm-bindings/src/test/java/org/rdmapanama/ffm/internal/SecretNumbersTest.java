@@ -27,6 +27,7 @@ class SecretNumbersTest {
      */
     private static final Set<String> HARMLESS = Set.of(
             "BenchKeys.java",
+            "BottleneckSender.java",
             "FaultySender.java",
             "GracefulEnd.java",
             "LogBench.java",
