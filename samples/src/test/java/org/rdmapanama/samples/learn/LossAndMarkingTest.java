@@ -3,15 +3,12 @@ package org.rdmapanama.samples.learn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmapanama.samples.figures.Figure;
 
 class LossAndMarkingTest {
     private record Line(int rate, int packets, int repeated, int notifications) {}
@@ -20,7 +17,10 @@ class LossAndMarkingTest {
     private static Map<NetworkCase, Line> table(String output) {
         Map<NetworkCase, Line> lines = new EnumMap<>(NetworkCase.class);
         for (NetworkCase each : NetworkCase.values()) {
-            Matcher line = Pattern.compile("^" + Pattern.quote(each.title()) + " +(\\d+) MiB/s +\\d+ % +(\\d+)× +(\\d+)× +(\\d+)×$", Pattern.MULTILINE).matcher(output);
+            Matcher line = Pattern.compile(
+                            "^" + Pattern.quote(each.title()) + " +(\\d+) MiB/s +\\d+ % +(\\d+)× +(\\d+)× +(\\d+)×$",
+                            Pattern.MULTILINE)
+                    .matcher(output);
             assertTrue(line.find(), () -> each.title() + " in " + output);
             lines.put(
                     each,
@@ -48,10 +48,7 @@ class LossAndMarkingTest {
         assertTrue(measured.get(NetworkCase.MARKS).notifications() > 0);
 
         assertEquals(1, output.pictures().size());
-        ByteArrayOutputStream drawn = new ByteArrayOutputStream();
-        Figure figure = output.pictures().getFirst().figure();
-        figure.write(drawn);
-        String picture = drawn.toString(StandardCharsets.UTF_8);
+        String picture = output.pictures().getFirst().figure().draw().document();
         for (NetworkCase each : NetworkCase.values()) {
             assertTrue(picture.contains(each.title()), each::title);
         }
