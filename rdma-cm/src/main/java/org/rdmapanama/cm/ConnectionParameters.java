@@ -184,7 +184,8 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Sets how often the transport retries when the peer has no receive posted (RNR NAK).
+     * Sets how often the peer's sends are repeated when this side has no receive posted (RNR NAK): as rdma_connect(3) and
+     * rdma_accept(3) say, each side sets it for the sends of the other one.
      *
      * @param value 0 to 7; 7 retries forever
      * @return this
@@ -196,7 +197,7 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Returns how often the transport retries when the peer has no receive posted (RNR NAK).
+     * Returns how often the peer's sends are repeated when this side has no receive posted (RNR NAK).
      *
      * @return 0 to 7; 7 retries forever
      */
