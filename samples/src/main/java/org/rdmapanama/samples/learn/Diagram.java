@@ -14,6 +14,7 @@ import org.rdmapanama.soft.wire.AtomicAckEth;
 import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
+import org.rdmapanama.soft.wire.Ieth;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
@@ -140,6 +141,9 @@ final class Diagram {
         }
         if (Opcode.hasImmediate(opcode)) {
             details.add(", immediate " + Memory.getNetInt(packet + Opcode.immediateOffset(opcode)));
+        }
+        if (Opcode.hasInvalidate(opcode)) {
+            details.add(String.format(Locale.ROOT, ", invalidates rkey 0x%08x", Ieth.rkey(packet + Ieth.OFFSET)));
         }
         if (Opcode.hasAeth(opcode)) {
             details.add(syndrome(opcode, Aeth.syndrome(packet + Aeth.OFFSET)));

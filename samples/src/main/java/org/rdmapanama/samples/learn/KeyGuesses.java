@@ -1,0 +1,117 @@
+package org.rdmapanama.samples.learn;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Random;
+import java.util.function.IntUnaryOperator;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.memory.RemoteMemory;
+
+/** The part of lesson 14 in which a stranger, who has one key of B, guesses another one. Threads: one. */
+final class KeyGuesses {
+    static final int GUESSES = 100;
+    private static final int KEYS = 64;
+
+    /** Of a server with much memory. */
+    private static final int MANY_REGIONS = 10_000;
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final String LINE = "%-32s %11s %7s %11s %10s";
+
+    private final TwoEnds ends;
+    private final Board board;
+    private final MemoryRegion secret;
+    private long nanos;
+    private int guesses;
+
+    KeyGuesses(TwoEnds ends, Board board) {
+        this.ends = ends;
+        this.board = board;
+        secret = ends.domain.register(ends.arena.allocate(16), REMOTE_READ);
+        secret.memory().fill((byte) '!');
+    }
+
+    /** Returns the key that F is to guess. */
+    int key() {
+        return secret.rkey();
+    }
+
+    static void run(TwoEnds ends, Board board) throws InterruptedException {
+        KeyGuesses lesson = new KeyGuesses(ends, board);
+        int known = ends.domain.register(ends.arena.allocate(16), REMOTE_READ).rkey();
+        Random random = new SecureRandom();
+        board.say(LINE, "F guesses the key of a region", "connections", "refused", "bytes read", "events at B");
+        lesson.guess("F's own key, plus 1, 2, ...", i -> known + i);
+        lesson.guess("F's own key, plus 256, 512, ...", i -> known + 256 * i);
+        lesson.guess("at random", i -> random.nextInt());
+        lesson.sayOdds();
+    }
+
+    /**
+     * Adds a line about guesses, each of which takes a connection. F knows the address, which others would have to guess,
+     * too.
+     *
+     * @param guess the key to try, given the number of the guess, from 1
+     */
+    void guess(String how, IntUnaryOperator guess) throws InterruptedException {
+        int refused = 0;
+        long read = 0;
+        int events = 0;
+        long start = System.nanoTime();
+        for (int i = 1; i <= GUESSES; i++) {
+            try (FurtherConnection connection = new FurtherConnection(ends, ends.domain)) {
+                RemoteMemory guessed = new RemoteMemory(secret.address(), guess.applyAsInt(i), secret.byteSize());
+                boolean isRefused = connection.read(guessed) == CompletionStatus.REM_ACCESS_ERR;
+                refused += isRefused ? 1 : 0;
+                read += bytesOf(connection.memoryOfPeer);
+                events += isToldOfAttack(isRefused ? LIMIT : Duration.ZERO) ? 1 : 0;
+            }
+        }
+        nanos += System.nanoTime() - start;
+        guesses += GUESSES;
+        board.say(LINE, how, GUESSES, refused, read, events);
+    }
+
+    /** How many guesses it takes, as the keys of this device are: numbers of as many bits as differ from key to key. */
+    private void sayOdds() {
+        int ones = 0;
+        int zeros = 0;
+        for (int i = 0; i < KEYS; i++) {
+            try (MemoryRegion region = ends.domain.register(ends.arena.allocate(1), REMOTE_READ)) {
+                ones |= region.rkey();
+                zeros |= ~region.rkey();
+            }
+        }
+        int bits = Integer.bitCount(ones & zeros);
+        board.say("of the 32 bits of a key, %d differ among %d keys", bits, KEYS);
+        sayOdds("1 region", 0x1p0 * (1L << bits));
+        sayOdds(MANY_REGIONS + " regions", (double) (1L << bits) / MANY_REGIONS);
+    }
+
+    private void sayOdds(String reachable, double needed) {
+        double seconds = needed * nanos / guesses / 1e9;
+        board.say(
+                "%-14s %13.0f guesses until one hits, on average; at the speed of these: %10.1f× hours",
+                reachable + ":", needed, seconds / Duration.ofHours(1).toSeconds());
+    }
+
+    private static long bytesOf(MemoryRegion memory) {
+        long count = 0;
+        for (byte each : memory.memory().toArray(JAVA_BYTE)) {
+            count += each == 0 ? 0 : 1;
+        }
+        return count;
+    }
+
+    private boolean isToldOfAttack(Duration limit) throws InterruptedException {
+        return ends.context
+                .awaitAsyncEvent(limit)
+                .filter(event -> event.type() == AsyncEventType.QP_ACCESS_ERR)
+                .isPresent();
+    }
+}
