@@ -1,0 +1,88 @@
+package org.rdmapanama.samples.learn;
+
+import java.util.Arrays;
+import java.util.function.LongSupplier;
+
+/** A table of choices, each of which is timed in turns with its opposite. Threads: one. */
+final class Contest {
+    /** A system property: how many milliseconds each turn takes; 20 if it is missing. */
+    static final String MILLIS = "org.rdmapanama.learn.millis";
+
+    /** Odd, so that one of them is the median. */
+    static final int ROUNDS = 9;
+
+    private static final int DEFAULT_MILLIS = 20;
+
+    /** So many turns are not counted: the compiler needs them. */
+    private static final int FIRST_TURNS = 10;
+
+    private static final String HEAD = "%-34s %14s   %-24s %14s %10s";
+    private static final String LINE = "%-34s %11.0f ns   %-24s %11.0f ns %9.2f×";
+
+    private final Board board;
+    private final LongSupplier clock;
+    private final long turnNanos = Integer.getInteger(MILLIS, DEFAULT_MILLIS) * 1_000_000L;
+
+    /** Something to time. */
+    @FunctionalInterface
+    interface Step {
+        void run() throws Exception;
+    }
+
+    /** A way to do something. */
+    record Way(String title, Step step) {}
+
+    /** Begins with the head of the table. */
+    Contest(Board board) {
+        this(board, System::nanoTime);
+    }
+
+    /** The same with another clock, which tells nanoseconds. */
+    Contest(Board board, LongSupplier clock) {
+        this.board = board;
+        this.clock = clock;
+        board.say(HEAD, "choice", "each takes", "opposite", "each takes", "ratio");
+    }
+
+    /**
+     * Adds a line, with how long an operation takes in both ways, and the ratio: the median of all rounds of each.
+     *
+     * @param operations how many operations a step has
+     */
+    void time(int operations, Way choice, Way opposite) throws Exception {
+        for (int i = 0; i < FIRST_TURNS; i++) {
+            nanos(choice, operations);
+            nanos(opposite, operations);
+        }
+        double[] ofChoice = new double[ROUNDS];
+        double[] ofOpposite = new double[ROUNDS];
+        double[] ratios = new double[ROUNDS];
+        for (int i = 0; i < ROUNDS; i++) {
+            boolean choiceFirst = i % 2 == 0;
+            ofChoice[i] = choiceFirst ? nanos(choice, operations) : 0;
+            ofOpposite[i] = nanos(opposite, operations);
+            ofChoice[i] = choiceFirst ? ofChoice[i] : nanos(choice, operations);
+            ratios[i] = ofOpposite[i] / ofChoice[i];
+        }
+        board.say(LINE, choice.title, median(ofChoice), opposite.title, median(ofOpposite), median(ratios));
+    }
+
+    /** Returns how long an operation takes in a turn, which has at least one step. */
+    private double nanos(Way way, int operations) throws Exception {
+        long start = clock.getAsLong();
+        long passed;
+        long done = 0;
+        do {
+            way.step.run();
+            done += operations;
+            passed = clock.getAsLong() - start;
+        } while (passed < turnNanos);
+        return (double) passed / done;
+    }
+
+    private static double median(double[] values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+}
