@@ -164,9 +164,10 @@ class UsageTest {
             perf today --rounds 0                     | --rounds must be between 1 and
             perf today --timeout 0                    | --timeout must be between 1 and
             perf today -I a,b,c                       | --addresses takes one or two, not 3
-            learn 15                                  | the lesson must be between 0 and 14, not 15
-            learn -1                                  | the lesson must be between 0 and 14, not -1
+            learn 99                                  | the lesson must be between 0 and 16, not 99
+            learn -1                                  | the lesson must be between 0 and 16, not -1
             learn 0 --headers                         | --headers is for a lesson with packets, not 0
+            learn 15 --headers                        | --headers is for a lesson with packets, not 15
             learn 3 --serve                           | --serve is for lesson 13, which has two sides
             learn --to 127.0.0.1:1                    | --to is for lesson 13, which has two sides
             learn 13 --serve --to 127.0.0.1:1         | --serve and --to exclude each other

@@ -8,6 +8,7 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.samples.learn.Contest.Way;
 
@@ -22,9 +23,6 @@ final class Choices {
 
     /** Sleeps at once. */
     private static final Duration EVENTS = Duration.ZERO;
-
-    /** Polls for a while and then sleeps, as {@code await} does when it is told nothing else. */
-    private static final Duration BOTH = Duration.ofNanos(20_000);
 
     private final TimedEnds ends;
     private final RemoteMemory memoryOfB;
@@ -41,7 +39,8 @@ final class Choices {
     }
 
     static void run(Board board) throws Exception {
-        try (TimedEnds ends = new TimedEnds(device())) {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                TimedEnds ends = new TimedEnds(arena, device())) {
             board.say(
                     "On %s, in turns, medians of %d rounds. The ratio says how many times as long the opposite takes.",
                     device(), Contest.ROUNDS);
@@ -75,9 +74,9 @@ final class Choices {
         SendWorkRequest chain = chain(DEPTH);
         Way atOnce = new Way("16 WRITEs: posted as a chain", () -> post(ends.a[0], chain, 1));
         SendWorkRequest plain = write(SMALL);
-        Way oneByOne = new Way("posted one by one", () -> postEach(plain, small));
-        Way unsignaled = new Way("16 WRITEs: only the last signaled", () -> postEach(plain, small));
-        Way signaled = new Way("all signaled", () -> postEach(small, small));
+        Way oneByOne = new Way("posted one by one", () -> postEach(plain, small, 1));
+        Way unsignaled = new Way("16 WRITEs: only the last signaled", () -> postEach(plain, small, 1));
+        Way signaled = new Way("all signaled", () -> postEach(small, small, DEPTH));
         contest.time(DEPTH, atOnce, oneByOne);
         contest.time(DEPTH, unsignaled, signaled);
 
@@ -88,18 +87,16 @@ final class Choices {
                 new Way("by one queue pair", () -> postParts(part, ends.a[0], ends.a[0], ends.a[0], ends.a[0])));
     }
 
-    /** A takes part alone, or the program of B does, too. */
+    /** A takes part alone, or B's program does, too: all by one thread, except in the last line. */
     private void timeSides(Contest contest) throws Exception {
         for (int bytes : SIZES) {
             SendWorkRequest write = write(bytes).signaled(true);
-            SendWorkRequest send =
-                    request().send().add(ends.memoryOfA, 0, bytes).signaled(true);
-            ReceiveWorkRequest receive =
-                    ReceiveWorkRequest.allocate(ends.arena, 1).add(ends.memoryOfB, 0, bytes);
+            SendWorkRequest send = send(ends.memoryOfA, bytes);
+            ReceiveWorkRequest receive = receive(ends.memoryOfB, bytes);
             contest.time(
                     1,
                     new Way("to B, " + bytes + " B: WRITE", () -> post(ends.a[0], write, 1)),
-                    new Way("SEND and receive", () -> {
+                    new Way("SEND, and receive", () -> {
                         ends.b.postReceive(receive);
                         post(ends.a[0], send, 1);
                         ends.poll(ends.queueOfB, 1);
@@ -108,14 +105,26 @@ final class Choices {
         for (int bytes : SIZES) {
             SendWorkRequest read =
                     request().rdmaRead(memoryOfB).add(ends.memoryOfA, 0, bytes).signaled(true);
+            SendWorkRequest question = send(ends.memoryOfA, SMALL);
+            ReceiveWorkRequest receiveOfB = receive(ends.memoryOfB, SMALL);
+            SendWorkRequest answer = send(ends.memoryOfB, bytes);
+            ReceiveWorkRequest receiveOfA = receive(ends.memoryOfA, bytes);
             contest.time(
                     1,
                     new Way("from B, " + bytes + " B: READ", () -> post(ends.a[0], read, 1)),
-                    new Way("SEND to B, which answers", () -> ends.ask(bytes, BOTH)));
+                    new Way("SEND, and B's answer", () -> {
+                        ends.b.postReceive(receiveOfB);
+                        ends.a[0].postReceive(receiveOfA);
+                        post(ends.a[0], question, 1);
+                        ends.poll(ends.queueOfB, 1);
+                        ends.b.postSend(answer);
+                        ends.poll(ends.queueOfA, 1);
+                        ends.poll(ends.queueOfB, 1);
+                    }));
         }
         contest.time(
                 1,
-                new Way("SEND and answer, 64 B: polling", () -> ends.ask(SMALL, POLLING)),
+                new Way("two threads, 64 B: polling", () -> ends.ask(SMALL, POLLING)),
                 new Way("events", () -> ends.ask(SMALL, EVENTS)));
     }
 
@@ -124,12 +133,12 @@ final class Choices {
         ends.poll(ends.queueOfA, completions);
     }
 
-    private void postEach(SendWorkRequest first, SendWorkRequest last) {
+    private void postEach(SendWorkRequest first, SendWorkRequest last, int completions) {
         for (int i = 1; i < DEPTH; i++) {
             ends.a[0].postSend(first);
         }
         ends.a[0].postSend(last);
-        ends.poll(ends.queueOfA, first == last ? DEPTH : 1);
+        ends.poll(ends.queueOfA, completions);
     }
 
     private void postParts(SendWorkRequest chain, QueuePair... queuePairs) {
@@ -151,6 +160,14 @@ final class Choices {
 
     private SendWorkRequest write(int bytes) {
         return request().rdmaWrite(memoryOfB).add(ends.memoryOfA, 0, bytes);
+    }
+
+    private SendWorkRequest send(MemoryRegion from, int bytes) {
+        return request().send().add(from, 0, bytes).signaled(true);
+    }
+
+    private ReceiveWorkRequest receive(MemoryRegion into, int bytes) {
+        return ReceiveWorkRequest.allocate(ends.arena, 1).add(into, 0, bytes);
     }
 
     private SendWorkRequest request() {

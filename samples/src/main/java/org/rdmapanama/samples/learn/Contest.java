@@ -69,6 +69,9 @@ final class Contest {
 
     /** Returns how long an operation takes in a turn, which has at least one step. */
     private double nanos(Way way, int operations) throws Exception {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
         long start = clock.getAsLong();
         long passed;
         long done = 0;

@@ -25,6 +25,8 @@ enum Lesson {
     RING("ring all-reduce", RingAllReduce::run),
     STRUCTURES("structures that others read", OneSidedStructures::run),
     TRANSFER("a whole transfer, in two processes", WholeTransfer::run),
+    LENDING("lending memory safely", LendingMemory::run),
+    CHOICES("what makes it faster", Choices::run),
     LOSSLESS("why lossless", LossAndMarking::run);
 
     /** A property of soft0: {@code false} if packets are not to be repeated whenever the machine is busy. */
@@ -55,9 +57,9 @@ enum Lesson {
         return ordinal();
     }
 
-    /** Returns whether the lesson shows packets: some would have thousands. */
+    /** Returns whether the lesson shows packets: of those that measure there would be thousands. */
     boolean hasPackets() {
-        return this != WHY && this != LOSSLESS;
+        return this != WHY && this != CHOICES && this != LOSSLESS;
     }
 
     String title() {

@@ -30,9 +30,9 @@ final class TimedEnds implements AutoCloseable {
     static final int INLINE = 64;
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    final VerbsArena arena = VerbsArena.ofShared();
+    final VerbsArena arena;
     final ProtectionDomain domain;
-    final MemorySegment unregistered = arena.allocate(LARGEST, 8);
+    final MemorySegment unregistered;
     final MemoryRegion memoryOfA;
     final MemoryRegion memoryOfB;
     final QueuePair[] a = new QueuePair[CONNECTIONS];
@@ -44,12 +44,21 @@ final class TimedEnds implements AutoCloseable {
     final CompletionQueue queueOfA;
     final CompletionQueue queueOfB;
     private final CompletionQueue answers;
-    private final WorkCompletions completions = new WorkCompletions(arena, 2 * DEPTH);
-    private final SendWorkRequest question = SendWorkRequest.allocate(arena, 1);
-    private final ReceiveWorkRequest answer = ReceiveWorkRequest.allocate(arena, 1);
+    private final WorkCompletions completions;
+    private final SendWorkRequest question;
+    private final ReceiveWorkRequest answer;
     private final Answering answering;
 
-    TimedEnds(String device) {
+    /**
+     * Connects them, and starts the thread of B.
+     *
+     * @param arena of any thread; must be closed after this
+     */
+    TimedEnds(VerbsArena arena, String device) {
+        this.arena = arena;
+        unregistered = arena.allocate(LARGEST, 8);
+        completions = new WorkCompletions(arena, 2 * DEPTH);
+        question = SendWorkRequest.allocate(arena, 1);
         Context context = Context.open(arena, device);
         domain = context.allocateProtectionDomain();
         memoryOfA = domain.register(arena.allocate(LARGEST, 8), LOCAL_WRITE);
@@ -69,7 +78,7 @@ final class TimedEnds implements AutoCloseable {
         asking = queuePair(answers);
         QueuePair asked = queuePair(questions);
         connect(asking, asked);
-        answer.add(memoryOfA, 0, LARGEST);
+        answer = ReceiveWorkRequest.allocate(arena, 1).add(memoryOfA, 0, LARGEST);
         answering = new Answering(asked, questions, memoryOfB);
     }
 
@@ -130,10 +139,6 @@ final class TimedEnds implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            answering.close();
-        } finally {
-            arena.close();
-        }
+        answering.close();
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.learn;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.learn.Contest.Way;
 
 /** How lesson 15 times ways to do the same, and who answers in it. */
@@ -54,10 +56,18 @@ class ContestTest {
                 List.of("choice each takes opposite each takes ratio", "fast 100000 ns slow 200000 ns 2.00×"), lines);
     }
 
+    @Test
+    void shouldEndWhenInterrupted() {
+        Way interrupted = new Way("a", () -> Thread.currentThread().interrupt());
+        Contest contest = new Contest(board);
+        assertThrows(InterruptedException.class, () -> contest.time(1, interrupted, interrupted));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {128, 4096, TimedEnds.LARGEST})
     void shouldGetAnAnswerOfB(int bytes) throws Exception {
-        try (TimedEnds ends = new TimedEnds("soft0")) {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                TimedEnds ends = new TimedEnds(arena, "soft0")) {
             for (Duration polls : List.of(Duration.ZERO, Duration.ofSeconds(20), Duration.ZERO)) {
                 ends.memoryOfB.memory().fill((byte) 1);
                 ends.memoryOfA.memory().fill((byte) 0);

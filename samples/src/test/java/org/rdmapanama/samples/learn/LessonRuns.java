@@ -14,7 +14,8 @@ final class LessonRuns {
     private static final Map<Lesson, LessonOutput> RUNS_WITH_HEADERS = new EnumMap<>(Lesson.class);
 
     static {
-        // What it measures varies, and is hidden.
+        // What they measure varies, and is hidden.
+        System.setProperty(Contest.MILLIS, "1");
         System.setProperty(LossAndMarking.MILLIS_PROPERTY, "300");
     }
 
