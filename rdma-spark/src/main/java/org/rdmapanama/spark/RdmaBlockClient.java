@@ -1,0 +1,108 @@
+package org.rdmapanama.spark;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.rdmapanama.spark.transfer.BlockClient;
+import org.rdmapanama.spark.transfer.BlockListener;
+import org.rdmapanama.spark.transfer.BlockRange;
+import org.rdmapanama.spark.transfer.FetchedBlock;
+
+/**
+ * Fetches blocks of other executors by RDMA READ. What cannot be fetched so, is fetched by Spark's own client: blocks that are
+ * no shuffle blocks, or are to be streamed to a file, and those of executors that cannot be reached.
+ */
+final class RdmaBlockClient extends BlockStoreClient {
+    private static final Logger LOG = LogManager.getLogger(RdmaBlockClient.class);
+
+    private final BlockClient client;
+    private final BlockStoreClient other;
+    private final Function<String, Optional<InetSocketAddress>> addresses;
+    private final ShuffleCounters counters;
+
+    /**
+     * Creates a client.
+     *
+     * @param client the client for RDMA
+     * @param other Spark's own
+     * @param addresses finds the address of an executor
+     * @param counters counts what goes which way
+     */
+    RdmaBlockClient(
+            BlockClient client,
+            BlockStoreClient other,
+            Function<String, Optional<InetSocketAddress>> addresses,
+            ShuffleCounters counters) {
+        this.client = client;
+        this.other = other;
+        this.addresses = addresses;
+        this.counters = counters;
+    }
+
+    @Override
+    public void fetchBlocks(
+            String host,
+            int port,
+            String executor,
+            String[] ids,
+            BlockFetchingListener listener,
+            DownloadFileManager files) {
+        Map<BlockRange, String> blocks = new LinkedHashMap<>();
+        for (String id : ids) {
+            ShuffleBlocks.parse(id).ifPresent(block -> blocks.put(block, id));
+        }
+        Optional<InetSocketAddress> address =
+                files == null && blocks.size() == ids.length ? addresses.apply(executor) : Optional.empty();
+        if (address.isEmpty()) {
+            counters.othersFetched(ids.length);
+            other.fetchBlocks(host, port, executor, ids, counters.counting(listener), files);
+            return;
+        }
+        client.fetch(address.get(), List.copyOf(blocks.keySet()), new BlockListener() {
+            private final List<String> left = new ArrayList<>();
+            private int told;
+
+            @Override
+            public void arrived(BlockRange block, FetchedBlock bytes) {
+                RdmaBlockBuffer buffer = new RdmaBlockBuffer(bytes);
+                counters.arrived(buffer.size());
+                try {
+                    // Retains it.
+                    listener.onBlockFetchSuccess(blocks.get(block), buffer);
+                } finally {
+                    buffer.release();
+                    tell();
+                }
+            }
+
+            @Override
+            public void unavailable(BlockRange block, String reason) {
+                LOG.debug("{} of executor {} comes by TCP: {}", block, executor, reason);
+                left.add(blocks.get(block));
+                tell();
+            }
+
+            private void tell() {
+                told++;
+                if (told == blocks.size() && !left.isEmpty()) {
+                    counters.othersFetched(left.size());
+                    other.fetchBlocks(
+                            host, port, executor, left.toArray(String[]::new), counters.counting(listener), null);
+                }
+            }
+        });
+    }
+
+    /** The clients have owners of their own. */
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,124 @@
+package org.rdmapanama.spark;
+
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+
+/**
+ * Spark's sort shuffle, whose map outputs are read by RDMA READ. It is used by {@code spark.shuffle.manager} with the name of this
+ * class. Writers and files are Spark's own; what cannot be read so is fetched by Spark's own client.
+ */
+public final class RdmaShuffleManager extends SortShuffleManager {
+    private static final Logger LOG = LogManager.getLogger(RdmaShuffleManager.class);
+
+    private final SparkConf conf;
+    private final boolean isDriver;
+
+    /** Null until it is needed, when the environment of the process is complete. Absent if there is no RDMA. */
+    private final AtomicReference<ExecutorShuffle> executor = new AtomicReference<>();
+
+    /** Whether the driver tells of addresses. */
+    private boolean tells;
+
+    /**
+     * Creates the manager; Spark calls this.
+     *
+     * @param conf the configuration
+     * @param isDriver whether this is the driver
+     */
+    public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
+        super(conf);
+        this.conf = conf;
+        this.isDriver = isDriver;
+    }
+
+    private ExecutorShuffle executor() {
+        ExecutorShuffle known = executor.get();
+        if (known != null) {
+            return known;
+        }
+        synchronized (this) {
+            if (executor.get() == null) {
+                executor.set(ExecutorShuffle.start(conf, SparkEnv.get(), shuffleBlockResolver()));
+            }
+            return executor.get();
+        }
+    }
+
+    @Override
+    public <K, V, C> ShuffleHandle registerShuffle(int shuffle, ShuffleDependency<K, V, C> dependency) {
+        synchronized (this) {
+            if (isDriver && !tells) {
+                ExecutorAddresses.serve(SparkEnv.get().rpcEnv());
+                tells = true;
+            }
+        }
+        return super.registerShuffle(shuffle, dependency);
+    }
+
+    @Override
+    public <K, V> ShuffleWriter<K, V> getWriter(
+            ShuffleHandle handle, long map, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+        // Before it has anything to read, so that its address is known by then.
+        executor();
+        return super.getWriter(handle, map, context, metrics);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public <K, C> ShuffleReader<K, C> getReader(
+            ShuffleHandle handle,
+            int startMap,
+            int endMap,
+            int startPartition,
+            int endPartition,
+            TaskContext context,
+            ShuffleReadMetricsReporter metrics) {
+        BaseShuffleHandle<K, ?, C> known = (BaseShuffleHandle<K, ?, C>) handle;
+        ExecutorShuffle own = executor();
+        if (!own.reads() || known.dependency().isShuffleMergeFinalizedMarked()) {
+            return super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
+        }
+        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = SparkEnv.get()
+                .mapOutputTracker()
+                .getMapSizesByExecutorId(handle.shuffleId(), startMap, endMap, startPartition, endPartition);
+        boolean inBatches = canUseBatchFetch(startPartition, endPartition, context);
+        return new RdmaShuffleReader<>(known.dependency(), blocks, inBatches, context, metrics, own.client());
+    }
+
+    @Override
+    public boolean unregisterShuffle(int shuffle) {
+        ExecutorShuffle known = executor.get();
+        if (known != null) {
+            known.forget(shuffle);
+        }
+        return super.unregisterShuffle(shuffle);
+    }
+
+    @Override
+    public void stop() {
+        ExecutorShuffle known = executor.get();
+        if (known != null) {
+            LOG.info("{}", known);
+            known.close();
+        }
+        super.stop();
+    }
+}

@@ -1,0 +1,2 @@
+/** The shuffle manager. */
+package org.rdmapanama.spark;

@@ -1,0 +1,322 @@
+package org.rdmapanama.spark.transfer;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.rdmapanama.CompletionChannel;
+import org.rdmapanama.ProtectionDomain;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.device.TransportType;
+import org.rdmapanama.event.EventLoop;
+import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredPool;
+
+/**
+ * Fetches blocks of other processes from their {@link BlockServer}s. It has a connection to each server, made when it is first
+ * needed and closed when it is idle, and one thread for all of them.
+ *
+ * <p>Threads: any.
+ */
+public final class BlockClient implements AutoCloseable {
+    /** The longest secret, in bytes: a client has room for 56 bytes in all. */
+    public static final int MOST_SECRET = 32;
+
+    private static final Logger LOG = LogManager.getLogger(BlockClient.class);
+    private static final Duration TICK = Duration.ofMillis(100);
+    private static final long PAUSE_NANOS = 100_000_000;
+
+    /** How long a server that could not be reached is not tried again: this at first, and twice as long each time. */
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
+    /** What is known of a server. The thread of the client uses it. */
+    private static final class Server {
+        private final InetSocketAddress address;
+        private final List<Fetch> beforeConnected = new ArrayList<>();
+        private ServerLink link;
+        private boolean isConnecting;
+        private Duration pause = FIRST_PAUSE;
+        private long next = System.nanoTime();
+        private String reason = "";
+
+        private Server(InetSocketAddress address) {
+            this.address = address;
+        }
+    }
+
+    private final TransferSettings settings;
+    private final byte[] secret;
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final RdmaClient client = new RdmaClient(arena);
+    private final TransferStatistics statistics = new TransferStatistics();
+    private final Map<InetSocketAddress, Server> servers = new HashMap<>();
+    private final Map<ProtectionDomain, RegisteredPool> pools = new HashMap<>();
+    private final EventLoop loop = new EventLoop();
+
+    /** What the thread is to do. */
+    private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+
+    private final ExecutorService connecting = Executors.newThreadPerTaskExecutor(
+            Thread.ofVirtual().name("rdma-connect-", 0).factory());
+    private final Thread thread =
+            Thread.ofPlatform().daemon().name("rdma-fetch").unstarted(this::work);
+    private volatile boolean closed;
+
+    private BlockClient(TransferSettings settings, byte[] secret) {
+        if (secret.length > MOST_SECRET) {
+            throw new IllegalArgumentException(
+                    "the secret must have at most " + MOST_SECRET + " bytes: " + secret.length);
+        }
+        this.settings = settings;
+        this.secret = secret.clone();
+    }
+
+    /**
+     * Starts a client.
+     *
+     * @param settings how much memory it has, and how long it waits
+     * @param secret what servers want to know
+     * @return the client
+     * @throws IllegalArgumentException when the secret is too long
+     */
+    public static BlockClient start(TransferSettings settings, byte[] secret) {
+        BlockClient started = new BlockClient(settings, secret);
+        started.thread.start();
+        return started;
+    }
+
+    /** {@return what it has done} */
+    public TransferStatistics statistics() {
+        return statistics;
+    }
+
+    /**
+     * Fetches blocks. Does not wait.
+     *
+     * @param server where they are
+     * @param blocks the blocks, in the order of their map outputs and partitions, so that neighbours are read together
+     * @param listener is told of each of them, by the thread of this client or, if this is closed, by the caller
+     */
+    public void fetch(InetSocketAddress server, List<BlockRange> blocks, BlockListener listener) {
+        List<Fetch> fetches = new ArrayList<>();
+        for (int from = 0; from < blocks.size(); from += Messages.MOST_BLOCKS) {
+            fetches.add(new Fetch(
+                    List.copyOf(blocks.subList(from, Math.min(blocks.size(), from + Messages.MOST_BLOCKS))), listener));
+        }
+        tasks.add(() -> fetches.forEach(each -> fetch(server, each)));
+        if (closed) {
+            // The thread may have ended before it saw them.
+            drain();
+        } else {
+            loop.wakeup();
+        }
+    }
+
+    private void work() {
+        while (!closed) {
+            try {
+                workOnce();
+            } catch (InterruptedException e) {
+                break;
+            } catch (RuntimeException | OutOfMemoryError e) {
+                LOG.warn("blocks are fetched on after: {}", e.getMessage(), e);
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private void workOnce() throws InterruptedException {
+        int ready = loop.await(TICK);
+        for (int i = 0; i < ready; i++) {
+            Server server = (Server) loop.attachment(i);
+            try {
+                CompletionChannel channel = (CompletionChannel) loop.source(i);
+                while (channel.await(Duration.ZERO) != null) {
+                    server.link.queue().requestNotification(false);
+                }
+                server.link.progress();
+            } catch (RuntimeException e) {
+                lose(server, e.getMessage());
+            }
+        }
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            task.run();
+        }
+        long now = System.nanoTime();
+        for (Server each : servers.values()) {
+            check(each, now);
+        }
+    }
+
+    private void check(Server server, long now) {
+        if (server.link == null) {
+            return;
+        }
+        if (!server.link.connection().isConnected()) {
+            lose(server, "the connection has ended");
+        } else if (server.link.isLate(now)) {
+            lose(
+                    server,
+                    "the server has not answered in " + settings.fetchTimeout().toMillis() + " ms");
+        } else if (server.link.isIdle(now, settings.idle().toNanos())) {
+            LOG.debug("{} is idle, and closed", server.address);
+            end(server, "the connection is idle");
+        }
+    }
+
+    private void lose(Server server, String reason) {
+        LOG.warn("blocks of {} come another way for {}: {}", server.address, server.pause, reason);
+        server.reason = reason;
+        server.next = System.nanoTime() + server.pause.toNanos();
+        Duration longer = server.pause.multipliedBy(2);
+        server.pause = longer.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : longer;
+        end(server, reason);
+    }
+
+    private void end(Server server, String reason) {
+        ServerLink link = server.link;
+        server.link = null;
+        if (link != null) {
+            loop.remove(link.connection().completionChannel());
+            link.fail(reason);
+        }
+    }
+
+    private void fetch(InetSocketAddress address, Fetch fetch) {
+        if (closed) {
+            fetch.fail("this process stops");
+            return;
+        }
+        Server server = servers.computeIfAbsent(address, Server::new);
+        if (server.link != null) {
+            try {
+                server.link.fetch(fetch);
+            } catch (RuntimeException e) {
+                lose(server, e.getMessage());
+            }
+        } else if (server.isConnecting) {
+            server.beforeConnected.add(fetch);
+        } else if (System.nanoTime() - server.next < 0) {
+            fetch.fail(server.reason);
+        } else {
+            server.isConnecting = true;
+            server.beforeConnected.add(fetch);
+            try {
+                connecting.execute(() -> connect(server));
+            } catch (RejectedExecutionException e) {
+                connected(server, null, "this process stops");
+            }
+        }
+    }
+
+    /** Connects, in a thread of its own. */
+    private void connect(Server server) {
+        RdmaConnectionOptions options = new RdmaConnectionOptions()
+                .sendWorkRequests(ServerLink.SENDS)
+                .receiveWorkRequests(BlockServer.DEPTH)
+                .singleCompletionQueue(true)
+                .completionEvents(true)
+                .privateData(Messages.greeting(secret));
+        RdmaConnection connection = null;
+        String reason = null;
+        try {
+            connection = client.connect(server.address, options, settings.connectTimeout());
+        } catch (InterruptedException e) {
+            reason = "this process stops";
+        } catch (RuntimeException | OutOfMemoryError e) {
+            reason = e.getMessage();
+        }
+        RdmaConnection made = connection;
+        String why = reason;
+        tasks.add(() -> connected(server, made, why));
+        loop.wakeup();
+    }
+
+    private void connected(Server server, RdmaConnection connection, String reason) {
+        server.isConnecting = false;
+        List<Fetch> waiting = List.copyOf(server.beforeConnected);
+        server.beforeConnected.clear();
+        if (connection == null) {
+            lose(server, reason);
+            waiting.forEach(each -> each.fail(reason));
+            return;
+        }
+        try {
+            if (!Messages.isGreeting(connection.privateData())) {
+                throw new IllegalStateException("the server is of another version");
+            }
+            server.link = new ServerLink(connection, pool(connection.protectionDomain()), settings, statistics);
+            loop.add(connection.completionChannel(), server);
+            statistics.connections.increment();
+            server.pause = FIRST_PAUSE;
+            LOG.info(
+                    "blocks of {} are read through {}",
+                    server.address,
+                    connection.queuePair().context());
+        } catch (RuntimeException e) {
+            if (server.link == null) {
+                connection.close();
+            }
+            lose(server, e.getMessage());
+        }
+        waiting.forEach(each -> fetch(server.address, each));
+    }
+
+    private RegisteredPool pool(ProtectionDomain domain) {
+        return pools.computeIfAbsent(domain, each -> {
+            // On iWARP what a read brings is written as a peer writes.
+            boolean iwarp = each.context().transportType() == TransportType.IWARP;
+            return iwarp
+                    ? RegisteredPool.create(
+                            each, settings.bufferBytes(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+                    : RegisteredPool.create(each, settings.bufferBytes(), AccessFlag.LOCAL_WRITE);
+        });
+    }
+
+    /** Runs what is left, when the thread has ended. */
+    private synchronized void drain() {
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            task.run();
+        }
+    }
+
+    /** Ends all connections. Blocks that have not arrived are unavailable; those that have must not be used any more. */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        connecting.shutdownNow();
+        loop.wakeup();
+        boolean interrupted = false;
+        try {
+            thread.join();
+            connecting.close();
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        drain();
+        servers.values().forEach(each -> end(each, "this process stops"));
+        loop.close();
+        arena.close();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package org.rdmapanama.spark.transfer;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.rdmapanama.cm.RdmaConnection;
+
+/**
+ * What a client of a {@link BlockServer} has: its requests and its leases.
+ *
+ * <p>Threads: any.
+ */
+final class ServedClient {
+    /** What a client may read until it gives it back. */
+    record Lease(List<FileRegion> regions, long deadline) {}
+
+    private final RdmaConnection connection;
+
+    /** How many of its requests are not answered yet. Guarded by this, as the next ones are. */
+    private int asked;
+
+    /** The slots whose answers are on their way. */
+    private final Set<Integer> sending = new HashSet<>();
+
+    private final Map<Long, Lease> leases = new HashMap<>();
+    private boolean hasEnded;
+
+    ServedClient(RdmaConnection connection) {
+        this.connection = connection;
+    }
+
+    RdmaConnection connection() {
+        return connection;
+    }
+
+    /** Notes a request. Returns false if the client has more of them than it may have. */
+    synchronized boolean ask(int most) {
+        asked++;
+        return asked <= most;
+    }
+
+    /**
+     * Notes that the answer in a slot is on its way, and what it lends. Returns false if the client has ended: then the slot is
+     * free, and the caller must take back what it lends.
+     */
+    synchronized boolean answer(int slot, long number, Lease lease) {
+        if (hasEnded) {
+            return false;
+        }
+        sending.add(slot);
+        leases.put(number, lease);
+        return true;
+    }
+
+    /** Notes that an answer has gone. Returns false if the end of the client has freed its slot before. */
+    synchronized boolean free(int slot) {
+        asked--;
+        return sending.remove(slot);
+    }
+
+    /** Ends a lease. Returns null if the client does not have it. */
+    synchronized Lease giveBack(long number) {
+        return leases.remove(number);
+    }
+
+    /** Returns whether a lease is over its time. */
+    synchronized boolean isLate(long now) {
+        return leases.values().stream().anyMatch(each -> now - each.deadline() > 0);
+    }
+
+    /** Returns whether something of a shuffle is lent. */
+    synchronized boolean has(int shuffle) {
+        return leases.values().stream()
+                .anyMatch(each -> each.regions().stream().anyMatch(region -> region.shuffle() == shuffle));
+    }
+
+    /**
+     * Ends the client, whose connection is closed.
+     *
+     * @param freed gets the slots whose answers were on their way
+     * @return its leases
+     */
+    synchronized List<Lease> end(List<Integer> freed) {
+        hasEnded = true;
+        List<Lease> left = new ArrayList<>(leases.values());
+        leases.clear();
+        freed.addAll(sending);
+        sending.clear();
+        return left;
+    }
+}

@@ -1,0 +1,376 @@
+package org.rdmapanama.spark.transfer;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Blocks that a client reads from the files of a server, on soft0. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class BlockTransferTest {
+    private static final InetSocketAddress ANY = new InetSocketAddress("127.0.0.1", 0);
+
+    private static final TransferSettings SETTINGS = new TransferSettings(
+            64 << 20,
+            64 << 20,
+            Duration.ofSeconds(20),
+            Duration.ofSeconds(20),
+            Duration.ofSeconds(60),
+            Duration.ofSeconds(60));
+
+    private static final byte[] SECRET = {1, 2, 3};
+
+    @TempDir
+    private Path folder;
+
+    /** Where the blocks are, and what is in them. */
+    private final Map<BlockRange, BlockFiles.Location> places = new ConcurrentHashMap<>();
+
+    private final Map<BlockRange, byte[]> contents = new HashMap<>();
+
+    private BlockFiles.Location locate(BlockRange block) throws IOException {
+        BlockFiles.Location place = places.get(block);
+        if (place == null) {
+            throw new IOException("no such block");
+        }
+        return place;
+    }
+
+    /** Writes the output of a map task, with partitions of these sizes. */
+    private List<BlockRange> write(int shuffle, long map, int... sizes) throws IOException {
+        Random random = new Random(map);
+        Path file = folder.resolve("shuffle_" + shuffle + "_" + map + ".data");
+        List<BlockRange> blocks = new ArrayList<>();
+        long offset = 0;
+        try (var out = Files.newOutputStream(file)) {
+            for (int i = 0; i < sizes.length; i++) {
+                byte[] bytes = new byte[sizes[i]];
+                random.nextBytes(bytes);
+                out.write(bytes);
+                BlockRange block = new BlockRange(shuffle, map, i, i + 1);
+                places.put(block, new BlockFiles.Location(file, offset, sizes[i]));
+                contents.put(block, bytes);
+                blocks.add(block);
+                offset += sizes[i];
+            }
+        }
+        return blocks;
+    }
+
+    /** Keeps what comes of a fetch. */
+    private static final class Result implements BlockListener {
+        final Map<BlockRange, byte[]> arrived = new ConcurrentHashMap<>();
+        final Map<BlockRange, String> unavailable = new ConcurrentHashMap<>();
+        private final CountDownLatch left;
+
+        Result(int blocks) {
+            left = new CountDownLatch(blocks);
+        }
+
+        @Override
+        public void arrived(BlockRange block, FetchedBlock buffer) {
+            arrived.put(block, buffer.memory().toArray(ValueLayout.JAVA_BYTE));
+            buffer.release();
+            left.countDown();
+        }
+
+        @Override
+        public void unavailable(BlockRange block, String reason) {
+            unavailable.put(block, reason);
+            left.countDown();
+        }
+
+        void await() throws InterruptedException {
+            assertTrue(left.await(60, TimeUnit.SECONDS), () -> arrived.size() + " and " + unavailable);
+        }
+    }
+
+    private Result fetch(BlockClient client, BlockServer server, List<BlockRange> blocks) throws InterruptedException {
+        Result result = new Result(blocks.size());
+        client.fetch(server.address(), blocks, result);
+        result.await();
+        return result;
+    }
+
+    private void assertAll(Result result, List<BlockRange> blocks) {
+        assertEquals(Map.of(), result.unavailable);
+        for (BlockRange each : blocks) {
+            assertArrayEquals(contents.get(each), result.arrived.get(each), each::toString);
+        }
+    }
+
+    @Test
+    void shouldReadBlocks() throws Exception {
+        List<BlockRange> blocks = new ArrayList<>(write(1, 7, 1000, 0, 5_000_000, 1, 17));
+        blocks.addAll(write(1, 8, 0, 0));
+        blocks.addAll(write(2, 9, 100_000));
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertAll(fetch(client, server, blocks), blocks);
+            assertAll(fetch(client, server, blocks), blocks);
+            assertEquals(2, server.registrations());
+            assertEquals(1, client.statistics().connections());
+        }
+    }
+
+    @Test
+    void shouldReadMoreBlocksThanAMessageNames() throws Exception {
+        int[] sizes = new int[3 * Messages.MOST_BLOCKS + 5];
+        for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = i % 300;
+        }
+        List<BlockRange> blocks = write(1, 7, sizes);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertAll(fetch(client, server, blocks), blocks);
+        }
+    }
+
+    private static TransferSettings settings(long pinned, long buffers, Duration fetch, Duration lease, Duration idle) {
+        return new TransferSettings(pinned, buffers, Duration.ofSeconds(20), fetch, lease, idle);
+    }
+
+    private static TransferSettings pinning(long bytes) {
+        return settings(bytes, 64 << 20, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+    }
+
+    private static void assertNone(Result result, List<BlockRange> blocks, String reason) {
+        assertEquals(Map.of(), result.arrived);
+        assertEquals(Set.copyOf(blocks), result.unavailable.keySet());
+        result.unavailable.values().forEach(each -> assertTrue(each.contains(reason), each));
+    }
+
+    @Test
+    void shouldSayWhatIsNotThere() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100, 200);
+        List<BlockRange> all = new ArrayList<>(blocks);
+        BlockRange missing = new BlockRange(1, 8, 0, 1);
+        all.add(missing);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            Result result = fetch(client, server, all);
+            assertEquals(Map.of(missing, "the server does not find it in a file"), result.unavailable);
+            assertEquals(Set.copyOf(blocks), result.arrived.keySet());
+        }
+    }
+
+    @Test
+    void shouldSayThatAFileIsShorterThanItsIndexSays() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        Path file = places.get(blocks.getFirst()).file();
+        places.put(blocks.getFirst(), new BlockFiles.Location(file, 50, 51));
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "does not find it");
+        }
+    }
+
+    @Test
+    void shouldLendNothingWithoutABudget() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100, 200);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(0), SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "no room in its budget");
+            assertEquals(0, server.pinnedBytes());
+        }
+    }
+
+    @Test
+    void shouldLetTheFileGoThatWasNotUsedForLongest() throws Exception {
+        List<BlockRange> first = write(1, 7, 10_000);
+        List<BlockRange> second = write(1, 8, 10_000);
+        List<BlockRange> third = write(1, 9, 10_000);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(20_000), SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertAll(fetch(client, server, first), first);
+            assertAll(fetch(client, server, second), second);
+            assertAll(fetch(client, server, first), first);
+            awaitGivenBack(client, server);
+            assertAll(fetch(client, server, third), third);
+            assertEquals(1, server.evictions());
+            assertAll(fetch(client, server, first), first);
+            assertEquals(3, server.registrations(), "the first one has stayed");
+            assertTrue(server.pinnedBytes() <= 20_000);
+        }
+    }
+
+    /** Leases end after their blocks have arrived; those before this one have ended when it is answered. */
+    private void awaitGivenBack(BlockClient client, BlockServer server) throws InterruptedException {
+        List<BlockRange> missing = List.of(new BlockRange(99, 99, 0, 1));
+        assertNone(fetch(client, server, missing), missing, "does not find it");
+    }
+
+    @Test
+    void shouldReadWhatIsFarInASparseFile() throws Exception {
+        Path file = folder.resolve("large.data");
+        byte[] bytes = {1, 2, 3, 4, 5};
+        long offset = 3L << 30;
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(bytes), offset);
+        }
+        BlockRange block = new BlockRange(1, 7, 0, 1);
+        places.put(block, new BlockFiles.Location(file, offset, bytes.length));
+        contents.put(block, bytes);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(4L << 30), SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertAll(fetch(client, server, List.of(block)), List.of(block));
+            assertEquals(offset + bytes.length, server.pinnedBytes());
+        }
+    }
+
+    @Test
+    void shouldSayThatThereIsNoBuffer() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100_000);
+        TransferSettings small = settings(1 << 20, 4096, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(small, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "no buffer left");
+        }
+    }
+
+    @Test
+    void shouldGiveBuffersBack() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 30_000, 30_000);
+        TransferSettings small = settings(1 << 20, 65_536, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(small, SECRET)) {
+            for (int i = 0; i < 20; i++) {
+                assertAll(fetch(client, server, blocks), blocks);
+            }
+        }
+    }
+
+    @Test
+    void shouldRefuseWhoDoesNotKnowTheSecret() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, new byte[] {1, 2, 4})) {
+            assertNone(fetch(client, server, blocks), blocks, "rejected");
+            assertEquals(0, server.registrations());
+        }
+    }
+
+    @Test
+    void shouldSayThatNobodyIsThere() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+        server.close();
+        try (BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "nobody listens");
+            // At once, without another attempt.
+            assertNone(fetch(client, server, blocks), blocks, "nobody listens");
+        }
+    }
+
+    @Test
+    void shouldEndFetchesWithTheServer() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch closing = new CountDownLatch(1);
+        BlockFiles slow = block -> {
+            asked.countDown();
+            try {
+                closing.await();
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+            return locate(block);
+        };
+        try (BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            Result result = new Result(blocks.size());
+            try (BlockServer server = BlockServer.start(ANY, slow, SETTINGS, SECRET)) {
+                client.fetch(server.address(), blocks, result);
+                assertTrue(asked.await(60, TimeUnit.SECONDS));
+            }
+            result.await();
+            assertEquals(Set.copyOf(blocks), result.unavailable.keySet());
+        }
+    }
+
+    @Test
+    void shouldNotWaitForEverForAnAnswer() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        CountDownLatch end = new CountDownLatch(1);
+        BlockFiles stuck = block -> {
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+            return locate(block);
+        };
+        TransferSettings hasty = settings(1 << 20, 1 << 20, Duration.ofMillis(200), SETTINGS.lease(), SETTINGS.idle());
+        try (BlockServer server = BlockServer.start(ANY, stuck, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(hasty, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "has not answered in 200 ms");
+            end.countDown();
+        }
+    }
+
+    @Test
+    void shouldEndFetchesWithTheClient() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        Result result = new Result(blocks.size());
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET)) {
+            BlockClient client = BlockClient.start(SETTINGS, SECRET);
+            client.close();
+            client.fetch(server.address(), blocks, result);
+            result.await();
+            assertNone(result, blocks, "this process stops");
+        }
+    }
+
+    @Test
+    void shouldCloseAnIdleConnectionAndConnectAgain() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        TransferSettings restless =
+                settings(1 << 20, 1 << 20, SETTINGS.fetchTimeout(), SETTINGS.lease(), Duration.ofMillis(1));
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(restless, SECRET)) {
+            assertAll(fetch(client, server, blocks), blocks);
+            for (long end = System.nanoTime() + 60_000_000_000L; server.clients() > 0; ) {
+                assertTrue(System.nanoTime() < end, "the connection stays");
+                Thread.sleep(10);
+            }
+            assertAll(fetch(client, server, blocks), blocks);
+            assertEquals(2, client.statistics().connections());
+        }
+    }
+
+    @Test
+    void shouldLetAShuffleGo() throws Exception {
+        List<BlockRange> gone = write(1, 7, 1000);
+        List<BlockRange> kept = write(2, 8, 1000);
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+            assertAll(fetch(client, server, gone), gone);
+            assertAll(fetch(client, server, kept), kept);
+            server.forget(1, Duration.ofSeconds(60));
+            assertEquals(1000, server.pinnedBytes());
+            Files.delete(places.remove(gone.getFirst()).file());
+            assertNone(fetch(client, server, gone), gone, "does not find it");
+            assertAll(fetch(client, server, kept), kept);
+        }
+    }
+}
