@@ -1,0 +1,61 @@
+package org.rdmapanama.spark.jobs;
+
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import scala.Tuple2;
+
+/** The records that jobs work on. They are the same in each run, and made where they are used. */
+final class Records {
+    /** The bytes of a record: a key of 8 and what the key gives. */
+    static final int BYTES = 100;
+
+    /** How keys are made of the numbers of records. */
+    enum Keys {
+        /** All different, in no order. */
+        RANDOM,
+
+        /** The numbers. */
+        NUMBERS,
+
+        /** Each of them has a hundred records. */
+        GROUPS;
+
+        private long of(long number, long records) {
+            return switch (this) {
+                case RANDOM -> Digest.mix(number);
+                case NUMBERS -> number;
+                case GROUPS -> number % Math.max(1, records / 100);
+            };
+        }
+    }
+
+    private Records() {}
+
+    /**
+     * Returns records.
+     *
+     * @param context where they are made
+     * @param first the number of the first one
+     * @param records how many there are
+     * @param partitions in how many partitions
+     * @param keys which keys they have
+     */
+    static JavaPairRDD<Long, byte[]> create(
+            JavaSparkContext context, long first, long records, int partitions, Keys keys) {
+        return context.parallelize(IntStream.range(0, partitions).boxed().toList(), partitions)
+                .flatMapToPair(partition -> LongStream.range(
+                                first + records * partition / partitions,
+                                first + records * (partition + 1) / partitions)
+                        .mapToObj(number -> new Tuple2<>(keys.of(number, records), bytes(number)))
+                        .iterator());
+    }
+
+    private static byte[] bytes(long number) {
+        byte[] bytes = new byte[BYTES - Long.BYTES];
+        new SplittableRandom(number).nextBytes(bytes);
+        return bytes;
+    }
+}

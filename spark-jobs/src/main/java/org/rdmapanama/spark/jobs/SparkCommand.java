@@ -1,0 +1,263 @@
+package org.rdmapanama.spark.jobs;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.SparkConf;
+import org.apache.spark.util.ShutdownHookManager;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
+import scala.runtime.BoxedUnit;
+
+/** The program {@code bin/spark}: compares Spark's shuffle with the one by RDMA. */
+@Command(
+        name = "spark",
+        description = {
+            "Runs jobs of Apache Spark on this machine, in turns with Spark's own shuffle and with",
+            "RdmaShuffleManager, checks that the results are equal, and prints how long they took,",
+            "how much executors read from each other, and their processor time. Each round starts",
+            "new executors for both, and runs each job twice; the second run counts."
+        },
+        footerHeading = "%nVariables:%n",
+        footer = {
+            "  RDMA_SOFT_ADDRESS  the addresses of soft0: addresses and interfaces, with",
+            "                     commas, or 'all'; by default the loopback addresses only",
+            "",
+            "Exit status:",
+            "  0    success",
+            "  1    failure; standard error says why",
+            "  2    wrong usage",
+            "  130  interrupted with Ctrl-C",
+        })
+public final class SparkCommand implements Callable<Integer> {
+    private static final int LONGEST_MESSAGE = 300;
+
+    /** After the context of Spark has stopped. */
+    private static final int LATE = 1;
+
+    private static final int MOST_EXECUTORS = 32;
+    private static final int MOST_PARTITIONS = 10_000;
+    private static final int MOST_ROUNDS = 1000;
+
+    /** What can be chosen. */
+    enum Choice {
+        SORT(ShuffleJob.SORT),
+        GROUP(ShuffleJob.GROUP),
+        JOIN(ShuffleJob.JOIN),
+        ALL(ShuffleJob.values());
+
+        private final List<ShuffleJob> jobs;
+
+        Choice(ShuffleJob... jobs) {
+            this.jobs = List.of(jobs);
+        }
+    }
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "JOB",
+            defaultValue = "all",
+            description = "sort, group, join or all (${DEFAULT-VALUE}).")
+    private Choice choice;
+
+    @Option(
+            names = {"-s", "--size"},
+            paramLabel = "BYTES",
+            defaultValue = "64MiB",
+            converter = SizeConverter.class,
+            description = "The size of the records of a job: 1048576, 64MiB or 1GiB (${DEFAULT-VALUE}).")
+    private long size;
+
+    @Option(
+            names = {"-r", "--rounds"},
+            paramLabel = "N",
+            defaultValue = "3",
+            description = "How often both are measured; the table has medians (${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = {"-e", "--executors"},
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "How many executors there are, with 1 GiB and one task at a time (${DEFAULT-VALUE}).")
+    private int executors;
+
+    @Option(
+            names = {"-p", "--partitions"},
+            paramLabel = "N",
+            defaultValue = "8",
+            description = "How many partitions a shuffle has, on both sides (${DEFAULT-VALUE}).")
+    private int partitions;
+
+    @Option(
+            names = {"-a", "--address"},
+            paramLabel = "ADDRESS",
+            defaultValue = "127.0.0.1",
+            description = "The setting spark.rdma.address: an address, an interface or a subnet (${DEFAULT-VALUE}).")
+    private String address;
+
+    @Option(
+            names = {"-c", "--conf"},
+            paramLabel = "NAME=VALUE",
+            description = "A setting of Spark, for both; spark.rdma.* only for RDMA.")
+    private Map<String, String> settings = new LinkedHashMap<>();
+
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = "Show this help.")
+    boolean help;
+
+    /** Reads a number of bytes, as Spark does. */
+    static final class SizeConverter implements CommandLine.ITypeConverter<Long> {
+        @Override
+        public Long convert(String text) {
+            try {
+                return org.apache.spark.network.util.JavaUtils.byteStringAsBytes(
+                        text.strip().replaceFirst("(?i)ib$", "b"));
+            } catch (NumberFormatException e) {
+                throw new TypeConversionException("must be a size such as 1048576, 64MiB or 1GiB, not '" + text + "'");
+            }
+        }
+    }
+
+    private SparkCommand() {}
+
+    /**
+     * Runs the command.
+     *
+     * @param arguments see {@code --help}
+     */
+    public static void main(String... arguments) {
+        Folder folder = Folder.of();
+        AtomicBoolean hasFailed = new AtomicBoolean();
+        ShutdownHookManager.addShutdownHook(LATE, () -> {
+            if (!hasFailed.get()) {
+                folder.remove();
+            }
+            return BoxedUnit.UNIT;
+        });
+        CommandLine command = new CommandLine(new SparkCommand())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler((failure, ignored) -> {
+                    System.err.println("spark: " + describe(failure) + " (see bin/spark --help)");
+                    return CommandLine.ExitCode.USAGE;
+                })
+                .setExecutionExceptionHandler((failure, ignored, result) -> {
+                    hasFailed.set(true);
+                    System.err.println("spark: " + describe(failure) + "\nspark: its log is " + folder.log());
+                    return CommandLine.ExitCode.SOFTWARE;
+                });
+        System.exit(command.execute(arguments));
+    }
+
+    /** Where a run has its files. bin/spark makes it. */
+    private record Folder(Path path) {
+        static Folder of() {
+            return new Folder(Path.of(System.getProperty("spark.jobs.folder")));
+        }
+
+        Path log() {
+            return path.resolve("spark.log");
+        }
+
+        /** Removes it. */
+        void remove() {
+            try {
+                Files.walkFileTree(path, new SimpleFileVisitor<>() {
+                    @Override
+                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                        Files.deleteIfExists(file);
+                        return FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult visitFileFailed(Path file, IOException e) {
+                        // Executors that end remove theirs.
+                        return FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult postVisitDirectory(Path folder, IOException e) throws IOException {
+                        Files.deleteIfExists(folder);
+                        return FileVisitResult.CONTINUE;
+                    }
+                });
+            } catch (IOException e) {
+                System.err.println("spark: " + path + " cannot be removed: " + e);
+            }
+        }
+    }
+
+    private static String describe(Throwable failure) {
+        if (failure instanceof ParameterException wrong && wrong.getCause() instanceof TypeConversionException) {
+            return wrong.getMessage().replaceFirst("^(Invalid value for [^:]*: )cannot convert", "$1cannot read");
+        }
+        Throwable cause = failure;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        String message = Optional.ofNullable(cause.getMessage()).orElse(cause.toString());
+        String first = message.lines().findFirst().orElse(cause.toString());
+        return first.length() <= LONGEST_MESSAGE ? first : first.substring(0, LONGEST_MESSAGE) + "...";
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        require("--size", size, Records.BYTES * 100L, 1L << 40);
+        require("--rounds", rounds, 1, MOST_ROUNDS);
+        require("--executors", executors, 1, MOST_EXECUTORS);
+        require("--partitions", partitions, 1, MOST_PARTITIONS);
+        Path folder = Folder.of().path();
+        Comparison comparison = new Comparison(choice.jobs, size, partitions, executors, System.err);
+        for (int round = 0; round < rounds; round++) {
+            comparison.round(round, way -> conf(way, folder));
+        }
+        System.out.print(comparison.table());
+        return CommandLine.ExitCode.OK;
+    }
+
+    private void require(String option, long value, long least, long most) {
+        if (value < least || value > most) {
+            throw new ParameterException(
+                    spec.commandLine(), option + " must be between " + least + " and " + most + ", not " + value);
+        }
+    }
+
+    private SparkConf conf(Comparison.Way way, Path folder) {
+        SparkConf conf = LocalCluster.conf(executors, folder);
+        LocalCluster.jars(
+                conf,
+                Path.of(System.getProperty("spark.jobs.modules")),
+                Path.of(System.getProperty("spark.jobs.modules"), "rdma-spark-jobs.jar"),
+                Path.of(System.getProperty("spark.jobs.jar")));
+        Map<String, String> rdma = new LinkedHashMap<>(Map.of("spark.rdma.address", address));
+        settings.forEach((name, value) -> {
+            if (name.startsWith("spark.rdma.")) {
+                rdma.put(name, value);
+            } else {
+                conf.set(name, value);
+            }
+        });
+        return way == Comparison.Way.RDMA ? LocalCluster.byRdma(conf, rdma) : conf;
+    }
+}
