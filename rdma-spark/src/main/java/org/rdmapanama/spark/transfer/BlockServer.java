@@ -201,8 +201,12 @@ public final class BlockServer implements AutoCloseable {
         for (Optional<RdmaConnection> next = server.accept(Duration.ZERO);
                 next.isPresent();
                 next = server.accept(Duration.ZERO)) {
-            clients.add(client(next.get()));
+            ServedClient client = client(next.get());
+            clients.add(client);
             LOG.info("{} reads blocks of this process", next.get().remoteAddress());
+            if (client.isUnwanted()) {
+                end(client);
+            }
         }
         for (RdmaConnection ended = server.nextEnded(); ended != null; ended = server.nextEnded()) {
             end(client(ended));
@@ -282,6 +286,8 @@ public final class BlockServer implements AutoCloseable {
     /** Closes the connection, so that nothing is read any more, and takes back what was lent. */
     private void end(ServedClient client) {
         if (!clients.remove(client)) {
+            // Its first messages may come before it is accepted.
+            client.refuse();
             return;
         }
         client.connection().close();

@@ -28,12 +28,24 @@ final class ServedClient {
     private final Map<Long, Lease> leases = new HashMap<>();
     private boolean hasEnded;
 
+    /** Whether it has to go once it is accepted. */
+    private volatile boolean isUnwanted;
+
     ServedClient(RdmaConnection connection) {
         this.connection = connection;
     }
 
     RdmaConnection connection() {
         return connection;
+    }
+
+    /** Notes that it has to go. */
+    void refuse() {
+        isUnwanted = true;
+    }
+
+    boolean isUnwanted() {
+        return isUnwanted;
     }
 
     /** Notes a request. Returns false if the client has more of them than it may have. */
