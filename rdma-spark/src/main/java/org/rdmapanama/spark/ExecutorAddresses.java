@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkException;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
@@ -49,6 +50,15 @@ final class ExecutorAddresses implements ThreadSafeRpcEndpoint {
         }
 
         private Object ask(String... message) {
+            try {
+                return answer(message);
+            } catch (SparkException e) {
+                throw new IllegalStateException("the driver does not answer: " + e.getMessage(), e);
+            }
+        }
+
+        /** Scala does not declare what it throws. */
+        private Object answer(String... message) throws SparkException {
             return driver.askSync(message, ClassTag$.MODULE$.apply(Object.class));
         }
     }

@@ -57,10 +57,13 @@ final class ExecutorShuffle implements AutoCloseable {
         RdmaShuffleConf settings = new RdmaShuffleConf(conf);
         TransferSettings transfer = settings.transfer();
         ExecutorAddresses.Client driver = new ExecutorAddresses.Client(conf, env.rpcEnv());
-        if (settings.forbidden().isPresent()) {
-            LOG.info(
-                    "shuffles go by TCP, because {} is set, and RDMA does not encrypt",
-                    settings.forbidden().get());
+        Optional<String> forbidden = settings.forbidden();
+        if (forbidden.isPresent()) {
+            if (settings.isRequired()) {
+                throw new IllegalStateException(RdmaShuffleConf.REQUIRED + " is set, and so is " + forbidden.get()
+                        + ", but RDMA does not encrypt: set one of them only");
+            }
+            LOG.info("shuffles go by TCP, because {} is set, and RDMA does not encrypt", forbidden.get());
             return new ExecutorShuffle(driver, null, null, env);
         }
         BlockServer server = null;

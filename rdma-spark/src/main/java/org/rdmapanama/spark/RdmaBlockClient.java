@@ -1,17 +1,23 @@
 package org.rdmapanama.spark;
 
+import com.codahale.metrics.MetricSet;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Function;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
+import org.apache.spark.network.shuffle.checksum.Cause;
 import org.rdmapanama.spark.transfer.BlockClient;
 import org.rdmapanama.spark.transfer.BlockListener;
 import org.rdmapanama.spark.transfer.BlockRange;
@@ -28,6 +34,10 @@ final class RdmaBlockClient extends BlockStoreClient {
     private final BlockStoreClient other;
     private final Function<String, Optional<InetSocketAddress>> addresses;
     private final ShuffleCounters counters;
+
+    /** Spark's client connects in the thread that calls it, which may take long. */
+    private final ExecutorService falling = Executors.newCachedThreadPool(
+            Thread.ofPlatform().daemon().name("rdma-fallback-", 0).factory());
 
     /**
      * Creates a client.
@@ -94,15 +104,55 @@ final class RdmaBlockClient extends BlockStoreClient {
             private void tell() {
                 told++;
                 if (told == blocks.size() && !left.isEmpty()) {
-                    counters.othersFetched(left.size());
-                    other.fetchBlocks(
-                            host, port, executor, left.toArray(String[]::new), counters.counting(listener), null);
+                    falling.execute(() -> fallBack(host, port, executor, left.toArray(String[]::new), listener));
                 }
             }
         });
     }
 
-    /** The clients have owners of their own. */
+    private void fallBack(String host, int port, String executor, String[] ids, BlockFetchingListener listener) {
+        counters.othersFetched(ids.length);
+        try {
+            other.fetchBlocks(host, port, executor, ids, counters.counting(listener), null);
+        } catch (RuntimeException e) {
+            // Otherwise a task waits for them.
+            for (String id : ids) {
+                listener.onBlockFetchFailure(id, e);
+            }
+        }
+    }
+
+    @Override
+    public Cause diagnoseCorruption(
+            String host,
+            int port,
+            String executor,
+            int shuffle,
+            long map,
+            int partition,
+            long checksum,
+            String algorithm) {
+        return other.diagnoseCorruption(host, port, executor, shuffle, map, partition, checksum, algorithm);
+    }
+
+    @Override
+    public MetricSet shuffleMetrics() {
+        return other.shuffleMetrics();
+    }
+
+    @Override
+    public void getHostLocalDirs(
+            String host, int port, String[] executors, CompletableFuture<Map<String, String[]>> folders) {
+        other.getHostLocalDirs(host, port, executors, folders);
+    }
+
+    @Override
+    public void getMergedBlockMeta(
+            String host, int port, int shuffle, int merge, int partition, MergedBlocksMetaListener listener) {
+        other.getMergedBlockMeta(host, port, shuffle, merge, partition, listener);
+    }
+
+    /** The clients have owners of their own, and threads that have nothing to do end. */
     @Override
     public void close() {}
 }

@@ -42,11 +42,17 @@ public final class RdmaShuffleManager extends SortShuffleManager {
      *
      * @param conf the configuration
      * @param isDriver whether this is the driver
+     * @throws IllegalArgumentException at the driver, when a setting {@code spark.rdma.*} is not known, or has a value that is
+     *     not allowed
      */
     public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
         super(conf);
         this.conf = conf;
         this.isDriver = isDriver;
+        if (isDriver) {
+            // So that a wrong setting ends the application at once, and not its tasks one after the other.
+            new RdmaShuffleConf(conf).transfer();
+        }
     }
 
     private ExecutorShuffle executor() {
@@ -109,7 +115,12 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         if (known != null) {
             known.forget(shuffle);
         }
-        return super.unregisterShuffle(shuffle);
+        boolean unregistered = super.unregisterShuffle(shuffle);
+        if (known != null) {
+            // Those that were asked for before they were removed.
+            known.forget(shuffle);
+        }
+        return unregistered;
     }
 
     @Override

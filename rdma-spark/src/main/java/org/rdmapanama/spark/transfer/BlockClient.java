@@ -77,6 +77,11 @@ public final class BlockClient implements AutoCloseable {
             Thread.ofPlatform().daemon().name("rdma-fetch").unstarted(this::work);
     private volatile boolean closed;
 
+    /** Whether nothing is fetched any more, so that memory may go when nobody uses it. */
+    private volatile boolean hasEnded;
+
+    private boolean isFree;
+
     private BlockClient(TransferSettings settings, byte[] secret) {
         if (secret.length > MOST_SECRET) {
             throw new IllegalArgumentException(
@@ -116,7 +121,9 @@ public final class BlockClient implements AutoCloseable {
         List<Fetch> fetches = new ArrayList<>();
         for (int from = 0; from < blocks.size(); from += Messages.MOST_BLOCKS) {
             fetches.add(new Fetch(
-                    List.copyOf(blocks.subList(from, Math.min(blocks.size(), from + Messages.MOST_BLOCKS))), listener));
+                    List.copyOf(blocks.subList(from, Math.min(blocks.size(), from + Messages.MOST_BLOCKS))),
+                    listener,
+                    this::freeMemory));
         }
         tasks.add(() -> fetches.forEach(each -> fetch(server, each)));
         if (closed) {
@@ -295,7 +302,21 @@ public final class BlockClient implements AutoCloseable {
         }
     }
 
-    /** Ends all connections. Blocks that have not arrived are unavailable; those that have must not be used any more. */
+    /** Frees the memory, after the end, when all blocks that have arrived are released. */
+    private void freeMemory() {
+        if (hasEnded) {
+            freeOnce();
+        }
+    }
+
+    private synchronized void freeOnce() {
+        if (!isFree && pools.values().stream().allMatch(each -> each.freeBytes() == each.byteSize())) {
+            isFree = true;
+            arena.close();
+        }
+    }
+
+    /** Ends all connections. Blocks that have not arrived are unavailable; those that have stay until they are released. */
     @Override
     public void close() {
         if (closed) {
@@ -314,7 +335,8 @@ public final class BlockClient implements AutoCloseable {
         drain();
         servers.values().forEach(each -> end(each, "this process stops"));
         loop.close();
-        arena.close();
+        hasEnded = true;
+        freeMemory();
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

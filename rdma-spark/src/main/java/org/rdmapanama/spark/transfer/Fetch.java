@@ -57,7 +57,7 @@ final class Fetch {
 
         /** Gives the bytes to the listener, which releases them. */
         void deliver(Fetch fetch) {
-            FetchedBlock.Shared shared = new FetchedBlock.Shared(buffer);
+            FetchedBlock.Shared shared = new FetchedBlock.Shared(buffer, fetch.freed);
             List<FetchedBlock> parts = new ArrayList<>();
             long offset = 0;
             // All of them first: the first release must not be the last one.
@@ -75,6 +75,9 @@ final class Fetch {
     private final List<BlockRange> blocks;
     private final BlockListener listener;
 
+    /** What to do whenever the memory of a group is free again. */
+    private final Runnable freed;
+
     /** Which blocks the listener has been told of. */
     private final boolean[] told;
 
@@ -91,9 +94,10 @@ final class Fetch {
     /** How many reads are under way or to be posted. */
     private int reads;
 
-    Fetch(List<BlockRange> blocks, BlockListener listener) {
+    Fetch(List<BlockRange> blocks, BlockListener listener, Runnable freed) {
         this.blocks = blocks;
         this.listener = listener;
+        this.freed = freed;
         told = new boolean[blocks.size()];
     }
 

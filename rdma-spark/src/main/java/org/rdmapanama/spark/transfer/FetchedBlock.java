@@ -13,10 +13,12 @@ public final class FetchedBlock {
     /** A buffer of which several blocks are parts. */
     static final class Shared {
         private final RegisteredBuffer buffer;
+        private final Runnable freed;
         private final AtomicInteger users = new AtomicInteger();
 
-        Shared(RegisteredBuffer buffer) {
+        Shared(RegisteredBuffer buffer, Runnable freed) {
             this.buffer = buffer;
+            this.freed = freed;
         }
 
         RegisteredBuffer buffer() {
@@ -32,6 +34,7 @@ public final class FetchedBlock {
         private void release() {
             if (users.decrementAndGet() == 0) {
                 buffer.close();
+                freed.run();
             }
         }
     }

@@ -200,6 +200,10 @@ final class ServerLink {
             int outcome = Messages.outcome(answer, i);
             if (outcome != Messages.LENT || length < 0) {
                 fetch.unavailable(i, reason(outcome));
+            } else if (length > Integer.MAX_VALUE) {
+                // It could not be read as one ByteBuffer.
+                fetch.unavailable(
+                        i, "it has " + length + " bytes, and at most " + Integer.MAX_VALUE + " fit into a buffer");
             } else if (length == 0) {
                 fetch.arrived(i, FetchedBlock.empty());
             } else if (last == null || !last.add(i, Messages.address(answer, i), length, Messages.rkey(answer, i))) {

@@ -2,6 +2,7 @@ package org.rdmapanama.spark.transfer;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -79,7 +80,7 @@ class BlockTransferTest {
     }
 
     /** Keeps what comes of a fetch. */
-    private static final class Result implements BlockListener {
+    private static class Result implements BlockListener {
         final Map<BlockRange, byte[]> arrived = new ConcurrentHashMap<>();
         final Map<BlockRange, String> unavailable = new ConcurrentHashMap<>();
         private final CountDownLatch left;
@@ -338,6 +339,57 @@ class BlockTransferTest {
             client.fetch(server.address(), blocks, result);
             result.await();
             assertNone(result, blocks, "this process stops");
+        }
+    }
+
+    @Test
+    void shouldKeepTheMemoryOfBlocksThatAreUsedWhenItCloses() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100_000, 200_000);
+        List<FetchedBlock> kept = new ArrayList<>();
+        Result result = new Result(blocks.size()) {
+            @Override
+            public void arrived(BlockRange block, FetchedBlock buffer) {
+                buffer.retain();
+                kept.add(buffer);
+                super.arrived(block, buffer);
+            }
+        };
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET)) {
+            try (BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
+                client.fetch(server.address(), blocks, result);
+                result.await();
+            }
+            for (int i = 0; i < kept.size(); i++) {
+                assertArrayEquals(
+                        contents.get(blocks.get(i)), kept.get(i).memory().toArray(ValueLayout.JAVA_BYTE));
+                assertTrue(kept.get(i).memory().scope().isAlive());
+                kept.get(i).release();
+            }
+            for (FetchedBlock each : kept) {
+                assertFalse(each.memory().scope().isAlive(), "the memory stays for ever");
+            }
+        }
+    }
+
+    @Test
+    void shouldNotReadABlockThatIsTooLargeForABuffer() throws Exception {
+        long bytes = (1L << 31) + 5;
+        Path file = folder.resolve("shuffle_1_7.data");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.allocate(1), bytes + 4096);
+        }
+        BlockRange large = new BlockRange(1, 7, 0, 1);
+        BlockRange small = new BlockRange(1, 7, 1, 2);
+        places.put(large, new BlockFiles.Location(file, 0, bytes));
+        places.put(small, new BlockFiles.Location(file, bytes, 4097));
+        contents.put(small, new byte[4097]);
+        TransferSettings roomy =
+                settings(bytes * 2, SETTINGS.bufferBytes(), SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+        try (BlockServer server = BlockServer.start(ANY, this::locate, roomy, SECRET);
+                BlockClient client = BlockClient.start(roomy, SECRET)) {
+            assertNone(fetch(client, server, List.of(large)), List.of(large), "it has " + bytes + " bytes");
+            // Beyond 2 GiB in its file.
+            assertAll(fetch(client, server, List.of(small)), List.of(small));
         }
     }
 
