@@ -3,15 +3,33 @@ package org.rdmapanama.spark.jobs;
 import java.io.Serializable;
 
 /**
- * What a job has given, in short: two results with the same digest have the same records.
- *
- * @param records how many records there are
- * @param value a digest of their bytes
+ * What a job has given, in short: two results with the same digest have the same records. It is no record of Java, because
+ * Kryo, which Spark may send it with, cannot write these.
  */
-record Digest(long records, long value) implements Serializable {
+final class Digest implements Serializable {
+    private static final long serialVersionUID = 1;
+
     static final Digest NONE = new Digest(0, 0);
 
     private static final long FACTOR = 0x9E3779B97F4A7C15L;
+
+    private final long records;
+    private final long value;
+
+    private Digest(long records, long value) {
+        this.records = records;
+        this.value = value;
+    }
+
+    /** Returns how many records there are. */
+    long records() {
+        return records;
+    }
+
+    /** Returns what their bytes give. */
+    long value() {
+        return value;
+    }
 
     /** Returns the digest of a record with parts that have an order. */
     static Digest of(long... parts) {
@@ -59,6 +77,16 @@ record Digest(long records, long value) implements Serializable {
         long mixed = (number ^ number >>> 30) * 0xBF58476D1CE4E5B9L;
         mixed = (mixed ^ mixed >>> 27) * 0x94D049BB133111EBL;
         return mixed ^ mixed >>> 31;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Digest digest && digest.records == records && digest.value == value;
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(value);
     }
 
     @Override

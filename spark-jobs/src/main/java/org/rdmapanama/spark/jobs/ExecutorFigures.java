@@ -2,7 +2,6 @@ package org.rdmapanama.spark.jobs;
 
 import com.codahale.metrics.Gauge;
 import com.sun.management.OperatingSystemMXBean;
-import java.io.Serializable;
 import java.lang.management.ManagementFactory;
 import java.util.HashMap;
 import java.util.List;
@@ -25,8 +24,7 @@ import scala.Tuple2;
  * @param evictions how often a file has made room for another
  */
 record ExecutorFigures(
-        long cpuNanos, long rdmaBytes, long fallbackBytes, long fallbackBlocks, long registrations, long evictions)
-        implements Serializable {
+        long cpuNanos, long rdmaBytes, long fallbackBytes, long fallbackBlocks, long registrations, long evictions) {
     private static final int TRIES = 50;
     private static final int PAUSE_MILLIS = 20;
 
@@ -50,7 +48,7 @@ record ExecutorFigures(
                         return new Tuple2<>(SparkEnv.get().executorId(), here());
                     })
                     .collect()
-                    .forEach(each -> found.put(each._1(), each._2()));
+                    .forEach(each -> found.put(each._1(), of(each._2())));
         }
         return found;
     }
@@ -80,15 +78,23 @@ record ExecutorFigures(
         return (double) cpuNanos / (double) TimeUnit.SECONDS.toNanos(1);
     }
 
-    private static ExecutorFigures here() {
+    /** Returns the figures of this executor, in the order of the parameters. */
+    private static long[] here() {
         OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        return new long[] {
+            system.getProcessCpuTime(),
+            metric("rdma.bytes"),
+            metric("fallback.bytes"),
+            metric("fallback.blocks"),
+            metric("registrations"),
+            metric("evictions")
+        };
+    }
+
+    private static ExecutorFigures of(long... values) {
+        int next = 0;
         return new ExecutorFigures(
-                system.getProcessCpuTime(),
-                metric("rdma.bytes"),
-                metric("fallback.bytes"),
-                metric("fallback.blocks"),
-                metric("registrations"),
-                metric("evictions"));
+                values[next++], values[next++], values[next++], values[next++], values[next++], values[next]);
     }
 
     /** Returns a metric of the shuffle manager; 0 if it has none, because another one is used. */

@@ -1,0 +1,88 @@
+package org.rdmapanama.spark.jobs;
+
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.SparkConf;
+
+/** A configuration of Spark, and what runs with it. */
+enum Scenario {
+    /** Spark's own shuffle: what the others are compared with. */
+    SPARK(false, 0, Map.of(), EnumSet.allOf(TestJob.class)),
+    PLAIN(true, 2, Map.of(), EnumSet.allOf(TestJob.class)),
+    WITHOUT_EXECUTORS(true, 0, Map.of(), EnumSet.of(TestJob.GROUP_BY_KEY)),
+    UNCOMPRESSED_AND_SPILLED(
+            true,
+            2,
+            Map.of(
+                    "spark.shuffle.compress",
+                    "false",
+                    "spark.shuffle.spill.compress",
+                    "false",
+                    "spark.shuffle.spill.numElementsForceSpillThreshold",
+                    "200",
+                    // Whose records may be moved, so that several partitions can be read together.
+                    "spark.serializer",
+                    "org.apache.spark.serializer.KryoSerializer"),
+            EnumSet.allOf(TestJob.class)),
+    ENCRYPTED_FILES(
+            true,
+            2,
+            Map.of("spark.io.encryption.enabled", "true"),
+            EnumSet.of(TestJob.SORT_BY_KEY, TestJob.GROUP_BY_KEY, TestJob.ADAPTIVE_SQL_AGGREGATION)),
+    ENCRYPTED_NETWORK(
+            true,
+            2,
+            Map.of(
+                    "spark.authenticate", "true",
+                    "spark.authenticate.secret", "between us",
+                    "spark.network.crypto.enabled", "true"),
+            EnumSet.of(TestJob.GROUP_BY_KEY)),
+    NOTHING_PINNED(
+            true, 2, Map.of("spark.rdma.pinned", "0"), EnumSet.of(TestJob.GROUP_BY_KEY, TestJob.SQL_AGGREGATION)),
+
+    /** An address for examples, which no machine has. */
+    NO_DEVICE(true, 2, Map.of("spark.rdma.address", "192.0.2.1"), EnumSet.of(TestJob.GROUP_BY_KEY)),
+    REQUIRED_DEVICE(
+            true,
+            1,
+            Map.of("spark.rdma.address", "192.0.2.1", "spark.rdma.required", "true", "spark.task.maxFailures", "1"),
+            EnumSet.of(TestJob.GROUP_BY_KEY)),
+    UNKNOWN_SETTING(true, 0, Map.of("spark.rdma.pined", "1g"), EnumSet.noneOf(TestJob.class));
+
+    private final boolean byRdma;
+    private final int executors;
+    private final Map<String, String> settings;
+    private final Set<TestJob> jobs;
+
+    Scenario(boolean byRdma, int executors, Map<String, String> settings, Set<TestJob> jobs) {
+        this.byRdma = byRdma;
+        this.executors = executors;
+        this.settings = settings;
+        this.jobs = jobs;
+    }
+
+    Set<TestJob> jobs() {
+        return jobs;
+    }
+
+    /** Returns how many executors there are; 0 if tasks run in the driver. */
+    int executors() {
+        return executors;
+    }
+
+    SparkConf conf(Path folder) {
+        SparkConf conf = LocalCluster.conf(Math.max(1, executors), folder)
+                .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
+                .set("spark.sql.warehouse.dir", folder.resolve("tables").toString());
+        if (executors == 0) {
+            conf.setMaster("local[2]");
+        }
+        if (byRdma) {
+            LocalCluster.byRdma(conf, Map.of("spark.rdma.address", "127.0.0.1"));
+        }
+        settings.forEach(conf::set);
+        return conf;
+    }
+}

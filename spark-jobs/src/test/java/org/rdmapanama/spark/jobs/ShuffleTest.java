@@ -1,0 +1,230 @@
+package org.rdmapanama.spark.jobs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.spark.launcher.JavaModuleOptions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Bound;
+
+/** Jobs of Spark, in processes of their own, on soft0. All of them share a driver. */
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ShuffleTest {
+    /** For all scenarios, on a machine that has other things to do. */
+    private static final int LIMIT_SECONDS = 280;
+
+    @TempDir
+    private static Path folder;
+
+    private static Program driver;
+
+    @BeforeAll
+    static void start() throws IOException {
+        assumeTrue(
+                System.getenv("RDMA_TEST_QUICK") == null,
+                "clusters of Spark take a minute and a half, which bin/test --quick leaves out");
+        Files.createDirectory(folder.resolve("jars"));
+        List<String> prefix = List.of(
+                "env", "SPARK_HOME=" + folder, "SPARK_SCALA_VERSION=2.13", "SPARK_LOCAL_IP=127.0.0.1", "RDMA_DEVICE=");
+        List<String> options = new ArrayList<>(Arrays.asList(JavaModuleOptions.defaultModuleOptionArray()));
+        options.add("-Dspark.jobs.folder=" + folder);
+        options.add("-Dlog4j2.configurationFile=classpath:spark-jobs-log4j2.properties");
+        driver = Program.start(
+                Program.javaCommand(prefix, options, TestDriver.class).toArray(String[]::new));
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        if (driver != null) {
+            driver.close();
+        }
+    }
+
+    /** What a scenario has said, as names and values. */
+    private static Map<String, String> results(Scenario scenario) throws InterruptedException {
+        String end = "end=" + scenario + "\n";
+        Bound.ofSeconds(LIMIT_SECONDS)
+                .await(
+                        () -> "the driver does not get to the end of " + scenario + ": " + driver,
+                        () -> driver.output().contains(end) || !driver.isAlive());
+        String output = driver.output();
+        assertTrue(output.contains(end), () -> "the driver has ended: " + driver);
+        String[] lines = output.substring(output.indexOf("begin=" + scenario + "\n"), output.indexOf(end))
+                .split("\n", -1);
+        Map<String, String> results = new HashMap<>();
+        for (String each : lines) {
+            int sign = each.indexOf('=');
+            if (sign > 0) {
+                results.merge(each.substring(0, sign), each.substring(sign + 1), (one, other) -> one + "\n" + other);
+            }
+        }
+        return results;
+    }
+
+    private static Map<String, String> assertSucceeds(Scenario scenario) throws InterruptedException {
+        Map<String, String> results = results(scenario);
+        assertNull(results.get("failure"), () -> driver + "\n" + logs());
+        assertNoCrash();
+        Map<String, String> expected = results(Scenario.SPARK);
+        for (TestJob each : scenario.jobs()) {
+            assertNotNull(expected.get(each.toString()), each::toString);
+            assertEquals(expected.get(each.toString()), results.get(each.toString()), each::toString);
+        }
+        return results;
+    }
+
+    /** No executor may crash, even when it stops while a task reads. */
+    private static void assertNoCrash() {
+        try (Stream<Path> files = Files.walk(folder.resolve("work"))) {
+            List<Path> reports = files.filter(
+                            each -> each.getFileName().toString().startsWith("hs_err"))
+                    .toList();
+            assertEquals(List.of(), reports);
+        } catch (IOException | UncheckedIOException e) {
+            // Spark removes folders of executors meanwhile.
+            assertTrue(Files.isDirectory(folder), e::toString);
+        }
+    }
+
+    private static long number(Map<String, String> results, String name) {
+        return Long.parseLong(results.get(name));
+    }
+
+    private static void assertByRdma(Map<String, String> results) {
+        long remote = number(results, "remote");
+        assertTrue(remote > 0, results::toString);
+        assertTrue(number(results, "rdma") >= 0.95 * remote, results::toString);
+        assertTrue(number(results, "rdma") + number(results, "fallback") >= remote, results::toString);
+    }
+
+    private static void assertByTcp(Map<String, String> results) {
+        assertEquals(0, number(results, "rdma"));
+        assertTrue(number(results, "remote") > 0, results::toString);
+    }
+
+    /** The logs of executors. */
+    private static String logs() {
+        StringBuilder all = new StringBuilder();
+        try (Stream<Path> files = Files.walk(folder.resolve("work"))) {
+            for (Path each : (Iterable<Path>) files.filter(file -> file.endsWith("stderr"))::iterator) {
+                all.append(Files.readString(each));
+            }
+        } catch (IOException e) {
+            all.append(e);
+        }
+        return all.toString();
+    }
+
+    private static long linesWith(String text) {
+        return logs().lines().filter(each -> each.contains(text)).count();
+    }
+
+    @Test
+    void shouldReadByRdma() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.PLAIN);
+        assertByRdma(results);
+        assertEquals(0, number(results, "fallback"), results::toString);
+    }
+
+    @Test
+    void shouldRunJobsInTheDriver() throws Exception {
+        assertSucceeds(Scenario.WITHOUT_EXECUTORS);
+    }
+
+    @Test
+    void shouldReadWhatIsNotCompressedAndWasSpilled() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.UNCOMPRESSED_AND_SPILLED);
+        assertTrue(number(results, "spilled") > 0);
+        assertByRdma(results);
+    }
+
+    @Test
+    void shouldReadFilesThatAreEncrypted() throws Exception {
+        assertByRdma(assertSucceeds(Scenario.ENCRYPTED_FILES));
+    }
+
+    @Test
+    void shouldNotReadByRdmaWhatSparkEncryptsOnTheWire() throws Exception {
+        assertByTcp(assertSucceeds(Scenario.ENCRYPTED_NETWORK));
+        assertEquals(2, linesWith("shuffles go by TCP, because spark.network.crypto.enabled is set"));
+    }
+
+    @Test
+    void shouldReadByTcpWhatMayNotBePinned() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.NOTHING_PINNED);
+        assertByTcp(results);
+        assertEquals(number(results, "remote"), number(results, "fallback"));
+        assertEquals(0, number(results, "registrations"));
+    }
+
+    @Test
+    void shouldReadByTcpWithoutADevice() throws Exception {
+        assertByTcp(assertSucceeds(Scenario.NO_DEVICE));
+        assertTrue(linesWith("WARN ExecutorShuffle: shuffles go by TCP: ") >= 2, ShuffleTest::logs);
+    }
+
+    @Test
+    void shouldFailWithoutADeviceThatIsRequired() throws Exception {
+        String failure = results(Scenario.REQUIRED_DEVICE).get("failure");
+        assertNotNull(failure);
+        assertTrue(failure.contains("192.0.2.1"), failure);
+    }
+
+    @Test
+    void shouldRefuseASettingThatItDoesNotKnow() throws Exception {
+        String failure = results(Scenario.UNKNOWN_SETTING).get("failure");
+        assertNotNull(failure);
+        assertTrue(
+                failure.contains("spark.rdma.pined is not a setting: there are spark.rdma.address, spark.rdma.port"),
+                failure);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Scenario.class,
+            names = {"SPARK", "PLAIN", "UNCOMPRESSED_AND_SPILLED"})
+    void shouldRunAllJobs(Scenario scenario) throws Exception {
+        assertTrue(assertSucceeds(scenario)
+                .keySet()
+                .containsAll(Stream.of(TestJob.values()).map(TestJob::toString).toList()));
+    }
+
+    @Test
+    void shouldRunAStageAgainWhoseFileIsCorrupted() throws Exception {
+        String expected = results(Scenario.SPARK).get(TestJob.GROUP_BY_KEY.toString());
+        assertEquals(expected, assertSucceeds(Scenario.PLAIN).get("corrupted"));
+        // It comes from the executor that has the file.
+        assertTrue(linesWith("DISK_ISSUE") > 0, ShuffleTest::logs);
+        assertEquals(0, linesWith("UNKNOWN_ISSUE"), ShuffleTest::logs);
+    }
+
+    @Test
+    void shouldEndWellThoughAnExecutorIsKilled() throws Exception {
+        String expected = results(Scenario.SPARK).get(TestJob.GROUP_BY_KEY.toString());
+        Map<String, String> results = assertSucceeds(Scenario.PLAIN);
+        assertEquals(expected, results.get("killed"));
+        assertEquals("1", results.get("executors killed"));
+        assertEquals("true", results.get("executor removed"));
+        assertTrue(number(results, "stages again") > 0, results::toString);
+    }
+}
