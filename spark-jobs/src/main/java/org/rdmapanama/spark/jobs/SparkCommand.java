@@ -16,7 +16,9 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.util.ShutdownHookManager;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
@@ -28,10 +30,11 @@ import scala.runtime.BoxedUnit;
 @Command(
         name = "spark",
         description = {
-            "Runs jobs of Apache Spark on this machine, in turns with Spark's own shuffle and with",
-            "RdmaShuffleManager, checks that the results are equal, and prints how long they took,",
-            "how much executors read from each other, and their processor time. Each round starts",
-            "new executors for both, and runs each job twice; the second run counts."
+            "Runs jobs of Apache Spark on this machine, in turns with Spark's own shuffle"
+                    + " and with RdmaShuffleManager, checks that the results are equal, and prints"
+                    + " how long they took, how much executors read from each other, and their"
+                    + " processor time. Each round starts new executors for both, and runs each job"
+                    + " twice; the second run counts."
         },
         footerHeading = "%nVariables:%n",
         footer = {
@@ -164,7 +167,7 @@ public final class SparkCommand implements Callable<Integer> {
                 })
                 .setExecutionExceptionHandler((failure, ignored, result) -> {
                     hasFailed.set(true);
-                    System.err.println("spark: " + describe(failure) + "\nspark: its log is " + folder.log());
+                    System.err.println("spark: " + describeFailure(failure) + "\nspark: its log is " + folder.log());
                     return CommandLine.ExitCode.SOFTWARE;
                 });
         System.exit(command.execute(arguments));
@@ -208,10 +211,28 @@ public final class SparkCommand implements Callable<Integer> {
         }
     }
 
-    private static String describe(Throwable failure) {
-        if (failure instanceof ParameterException wrong && wrong.getCause() instanceof TypeConversionException) {
-            return wrong.getMessage().replaceFirst("^(Invalid value for [^:]*: )cannot convert", "$1cannot read");
+    private static String describe(ParameterException failure) {
+        ArgSpec argument = failure.getArgSpec();
+        String value = failure.getValue();
+        if (argument == null || value == null) {
+            return failure.getMessage();
         }
+        String name = argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
+        Class<?> type = argument.type();
+        String required;
+        if (type == Choice.class) {
+            required = "sort, group, join or all";
+        } else if (type == int.class) {
+            required = "a whole number";
+        } else if (type == long.class) {
+            required = "a size such as 1048576, 64MiB or 1GiB";
+        } else {
+            required = argument.paramLabel();
+        }
+        return name + " must be " + required + ", not '" + value + "'";
+    }
+
+    private static String describeFailure(Throwable failure) {
         Throwable cause = failure;
         while (cause.getCause() != null) {
             cause = cause.getCause();
