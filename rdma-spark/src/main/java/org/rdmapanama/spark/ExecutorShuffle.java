@@ -79,7 +79,7 @@ final class ExecutorShuffle implements AutoCloseable {
             env.metricsSystem().registerSource(new ShuffleSource(shuffle.counters, server, client));
             LOG.info("executor {} lends its shuffle files at {}", env.executorId(), server.address());
             return shuffle;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             if (client != null) {
                 client.close();
             }

@@ -275,7 +275,7 @@ public final class BlockClient implements AutoCloseable {
                     "blocks of {} are read through {}",
                     server.address,
                     connection.queuePair().context());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             if (server.link == null) {
                 connection.close();
             }

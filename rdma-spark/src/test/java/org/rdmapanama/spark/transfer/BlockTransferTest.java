@@ -343,6 +343,17 @@ class BlockTransferTest {
     }
 
     @Test
+    void shouldTellThatThereIsNoMemoryForBuffers() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 100);
+        TransferSettings greedy =
+                settings(1 << 20, 1L << 46, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
+                BlockClient client = BlockClient.start(greedy, SECRET)) {
+            assertNone(fetch(client, server, blocks), blocks, "llocate");
+        }
+    }
+
+    @Test
     void shouldKeepTheMemoryOfBlocksThatAreUsedWhenItCloses() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100_000, 200_000);
         List<FetchedBlock> kept = new ArrayList<>();
