@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkConf;
 import org.apache.spark.util.ShutdownHookManager;
 import picocli.CommandLine;
@@ -50,12 +50,21 @@ import scala.runtime.BoxedUnit;
 public final class SparkCommand implements Callable<Integer> {
     private static final int LONGEST_MESSAGE = 300;
 
-    /** After the context of Spark has stopped. */
+    /** Before the context of Spark stops. */
+    private static final int EARLY = 1000;
+
+    /** After it has stopped. */
     private static final int LATE = 1;
 
     private static final int MOST_EXECUTORS = 32;
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROUNDS = 1000;
+
+    /** How a run ends: its folder stays after a failure. */
+    private enum End {
+        FAILURE,
+        WITHOUT_FAILURE
+    }
 
     /** What can be chosen. */
     enum Choice {
@@ -152,9 +161,14 @@ public final class SparkCommand implements Callable<Integer> {
      */
     public static void main(String... arguments) {
         Folder folder = Folder.of();
-        AtomicBoolean hasFailed = new AtomicBoolean();
+        AtomicReference<End> end = new AtomicReference<>();
+        // An interrupted run also fails, when its Spark stops.
+        ShutdownHookManager.addShutdownHook(EARLY, () -> {
+            end.compareAndSet(null, End.WITHOUT_FAILURE);
+            return BoxedUnit.UNIT;
+        });
         ShutdownHookManager.addShutdownHook(LATE, () -> {
-            if (!hasFailed.get()) {
+            if (end.get() != End.FAILURE) {
                 folder.remove();
             }
             return BoxedUnit.UNIT;
@@ -166,8 +180,10 @@ public final class SparkCommand implements Callable<Integer> {
                     return CommandLine.ExitCode.USAGE;
                 })
                 .setExecutionExceptionHandler((failure, ignored, result) -> {
-                    hasFailed.set(true);
-                    System.err.println("spark: " + describeFailure(failure) + "\nspark: its log is " + folder.log());
+                    if (end.compareAndSet(null, End.FAILURE)) {
+                        System.err.println(
+                                "spark: " + describeFailure(failure) + "\nspark: its log is " + folder.log());
+                    }
                     return CommandLine.ExitCode.SOFTWARE;
                 });
         System.exit(command.execute(arguments));

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.junit.jupiter.api.Test;
@@ -96,6 +97,26 @@ class SparkCommandTest {
             assertTrue(
                     lines.get(3).matches("group( +\\d+\\.\\d+){4} +100\\.0%( +\\d+\\.\\d\\d s){2}"), command::toString);
             assertEquals(4, lines.size(), command::toString);
+        }
+        assertFalse(Files.exists(folder), "the folder is left");
+    }
+
+    @Test
+    void shouldEndExecutorsWhenItIsInterrupted() throws Exception {
+        assumeTrue(
+                System.getenv("RDMA_TEST_QUICK") == null,
+                "clusters of Spark take long, which bin/test --quick leaves out");
+        try (Program command = start("group", "--size", "200000", "--rounds", "1")) {
+            command.await("Spark's shuffle");
+            List<ProcessHandle> executors =
+                    ProcessHandle.of(command.pid()).orElseThrow().children().toList();
+            assertFalse(executors.isEmpty(), "no executors");
+            command.signal("INT");
+            assertEquals(130, command.join(), command::toString);
+            assertFalse(command.output().contains("spark: "), command::toString);
+            for (ProcessHandle each : executors) {
+                each.onExit().get(60, TimeUnit.SECONDS);
+            }
         }
         assertFalse(Files.exists(folder), "the folder is left");
     }
