@@ -42,6 +42,13 @@ enum Scenario {
     NOTHING_PINNED(
             true, 2, Map.of("spark.rdma.pinned", "0"), EnumSet.of(TestJob.GROUP_BY_KEY, TestJob.SQL_AGGREGATION)),
 
+    /** Room for some of the files and blocks. */
+    LITTLE_MEMORY(
+            true,
+            2,
+            Map.of("spark.rdma.pinned", "250k", "spark.rdma.buffers", "64k"),
+            EnumSet.of(TestJob.SORT_BY_KEY, TestJob.GROUP_BY_KEY, TestJob.ADAPTIVE_SQL_JOIN)),
+
     /** An address for examples, which no machine has. */
     NO_DEVICE(true, 2, Map.of("spark.rdma.address", "192.0.2.1"), EnumSet.of(TestJob.GROUP_BY_KEY)),
     REQUIRED_DEVICE(
@@ -50,6 +57,9 @@ enum Scenario {
             Map.of("spark.rdma.address", "192.0.2.1", "spark.rdma.required", "true", "spark.task.maxFailures", "1"),
             EnumSet.of(TestJob.GROUP_BY_KEY)),
     UNKNOWN_SETTING(true, 0, Map.of("spark.rdma.pined", "1g"), EnumSet.noneOf(TestJob.class));
+
+    /** What the second compiler makes is not used for long. */
+    static final String SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData";
 
     private final boolean byRdma;
     private final int executors;
@@ -75,6 +85,7 @@ enum Scenario {
     SparkConf conf(Path folder) {
         SparkConf conf = LocalCluster.conf(Math.max(1, executors), folder)
                 .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
+                .set("spark.executor.extraJavaOptions", SHORT_LIVED)
                 .set("spark.sql.warehouse.dir", folder.resolve("tables").toString());
         if (executors == 0) {
             conf.setMaster("local[2]");

@@ -27,6 +27,8 @@ class SparkCommandTest {
     private static final Path PROJECT =
             Path.of(System.getProperty("basedir", "")).toAbsolutePath().getParent();
 
+    private static final String SHORT_LIVED = "spark.executor.extraJavaOptions=" + Scenario.SHORT_LIVED;
+
     private static final Path MODULES = PROJECT.resolve("spark-jobs/target/modules");
 
     @TempDir
@@ -85,7 +87,7 @@ class SparkCommandTest {
                 System.getenv("RDMA_TEST_QUICK") == null,
                 "clusters of Spark take long, which bin/test --quick leaves out");
         assumeTrue(Files.exists(jar()), "mvn package makes the jar for users");
-        try (Program command = start("group", "--size", "200000", "--rounds", "1")) {
+        try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
             command.assertSucceeds();
             List<String> lines = command.output()
                     .lines()
@@ -106,7 +108,7 @@ class SparkCommandTest {
         assumeTrue(
                 System.getenv("RDMA_TEST_QUICK") == null,
                 "clusters of Spark take long, which bin/test --quick leaves out");
-        try (Program command = start("group", "--size", "200000", "--rounds", "1")) {
+        try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
             command.await("Spark's shuffle");
             List<ProcessHandle> executors =
                     ProcessHandle.of(command.pid()).orElseThrow().children().toList();

@@ -62,6 +62,7 @@ final class TestDriver {
             say("rdma", figures.rdmaBytes());
             say("fallback", figures.fallbackBytes());
             say("registrations", figures.registrations());
+            say("evictions", figures.evictions());
         }
         say("spilled", events.spilled.sum());
         if (scenario == Scenario.PLAIN) {
