@@ -137,7 +137,7 @@ maven() {
 
 # The Maven modules, each after those that it depends on.
 # shellcheck disable=SC2034 # for the scripts that source this
-maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-efa rdma-nvme bench frameworks samples)
+maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-efa rdma-nvme rdma-spark bench frameworks spark-jobs samples)
 
 # Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
 # The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to

@@ -64,8 +64,9 @@ class SecretNumbersTest {
     @Test
     void shouldBeTheSourceOfAllNumbersThatStrangersSee() throws IOException {
         Set<String> users = new TreeSet<>();
-        for (String module :
-                new String[] {"ffm-bindings", "rdma-panama", "rdma-cm", "rdma-soft", "rdma-nvme", "samples"}) {
+        for (String module : new String[] {
+            "ffm-bindings", "rdma-panama", "rdma-cm", "rdma-soft", "rdma-nvme", "rdma-spark", "samples"
+        }) {
             try (Stream<Path> files = Files.walk(PROJECT.resolve(module).resolve("src/main/java"))) {
                 for (Path each : (Iterable<Path>) files.filter(Files::isRegularFile)::iterator) {
                     if (OTHERS.matcher(Files.readString(each)).find()) {
