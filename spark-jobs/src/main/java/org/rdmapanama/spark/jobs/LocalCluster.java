@@ -30,6 +30,12 @@ final class LocalCluster {
                 .set("spark.driver.bindAddress", "127.0.0.1")
                 .set("spark.local.dir", folder.resolve("blocks").toString())
                 .set("spark.ui.enabled", "false")
+                // All executors are there when the first stage begins, and take tasks, so that each reads from the
+                // others.
+                .set("spark.cores.max", Integer.toString(executors))
+                .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+                .set("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
+                .set("spark.locality.wait", "0s")
                 // Otherwise executors of one machine read each other's files.
                 .set("spark.shuffle.readHostLocalDisk", "false");
     }
