@@ -23,7 +23,7 @@ import org.rdmapanama.samples.PacketCapture;
 
 /**
  * Runs answers to exercises as {@code bin/rdma learn --try} does, and fails if a prediction is not true. The bodies of the
- * methods are in docs/TEACHING.md.
+ * methods are in docs/EXERCISES.md.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 abstract class AnswersOfALesson extends Exercise {

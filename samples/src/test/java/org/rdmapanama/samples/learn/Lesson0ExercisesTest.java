@@ -15,7 +15,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.samples.IoCounts;
 import org.rdmapanama.samples.today.TransferMethod;
 
-/** Answers to the exercises of lesson 0, why RDMA, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 0, why RDMA, in docs/EXERCISES.md. */
 class Lesson0ExercisesTest extends AnswersOfALesson {
     @BeforeEach
     void needCounts() {

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
 
-/** Answers to the exercises of lesson 10, a replicated log: taking over, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 10, a replicated log: taking over, in docs/EXERCISES.md. */
 class Lesson10ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldLetTheFormerPrimaryWriteWithoutTheFence() throws Exception {

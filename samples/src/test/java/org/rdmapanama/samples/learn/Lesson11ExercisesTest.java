@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 
-/** Answers to the exercises of lesson 11, ring all-reduce, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 11, ring all-reduce, in docs/EXERCISES.md. */
 class Lesson11ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldCountTheMessagesOfARing() throws Exception {

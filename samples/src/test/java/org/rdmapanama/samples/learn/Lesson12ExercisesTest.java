@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Answers to the exercises of lesson 12, structures that others read, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 12, structures that others read, in docs/EXERCISES.md. */
 class Lesson12ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldDetectATornReadByReadingTheVersionTwice() throws Exception {

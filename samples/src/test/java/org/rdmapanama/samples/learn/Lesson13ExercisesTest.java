@@ -10,7 +10,7 @@ import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
-/** Answers to the exercises of lesson 13, a whole transfer, in two processes, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 13, a whole transfer, in two processes, in docs/EXERCISES.md. */
 class Lesson13ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldTellWhereMemoryIs() throws Exception {

@@ -16,7 +16,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 
-/** Answers to the exercises of lesson 1, queue pairs and their states, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 1, queue pairs and their states, in docs/EXERCISES.md. */
 class Lesson1ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldNotSendInInit() throws Exception {

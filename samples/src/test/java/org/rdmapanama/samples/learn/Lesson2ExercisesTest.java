@@ -12,7 +12,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Answers to the exercises of lesson 2, memory and its keys, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 2, memory and its keys, in docs/EXERCISES.md. */
 class Lesson2ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldRefuseAReadWithoutRemoteRead() throws Exception {

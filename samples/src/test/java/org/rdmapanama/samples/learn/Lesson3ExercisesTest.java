@@ -6,7 +6,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 
-/** Answers to the exercises of lesson 3, send and receive, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 3, send and receive, in docs/EXERCISES.md. */
 class Lesson3ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldTakeTheOldestReceiveEvenIfItIsTooShort() throws Exception {

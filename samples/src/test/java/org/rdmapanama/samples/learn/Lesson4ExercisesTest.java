@@ -9,7 +9,7 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Answers to the exercises of lesson 4, write and read, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 4, write and read, in docs/EXERCISES.md. */
 class Lesson4ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldWriteNothingPastTheEnd() throws Exception {

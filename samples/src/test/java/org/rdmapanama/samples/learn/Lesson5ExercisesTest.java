@@ -8,7 +8,7 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Answers to the exercises of lesson 5, atomics, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 5, atomics, in docs/EXERCISES.md. */
 class Lesson5ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldRefuseAnAtomicThatIsNotAligned() throws Exception {

@@ -7,7 +7,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 
-/** Answers to the exercises of lesson 6, completion queues and events, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 6, completion queues and events, in docs/EXERCISES.md. */
 class Lesson6ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldNotTellOfACompletionThatIsThereAlready() throws Exception {

@@ -10,7 +10,7 @@ import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
-/** Answers to the exercises of lesson 7, what goes wrong, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 7, what goes wrong, in docs/EXERCISES.md. */
 class Lesson7ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldFlushWhatWasPostedBehindTheError() throws Exception {

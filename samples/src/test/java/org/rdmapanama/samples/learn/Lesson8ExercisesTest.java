@@ -21,7 +21,7 @@ import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** Answers to the exercises of lesson 8, connections by address, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 8, connections by address, in docs/EXERCISES.md. */
 class Lesson8ExercisesTest extends AnswersOfALesson {
     @BeforeEach
     void needTheConnectionManagerOfSoft0() {

@@ -6,7 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.rdmapanama.SendWorkRequest;
 
-/** Answers to the exercises of lesson 9, a replicated log: commit by writing, in docs/TEACHING.md. */
+/** Answers to the exercises of lesson 9, a replicated log: commit by writing, in docs/EXERCISES.md. */
 class Lesson9ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldPadRecords() throws Exception {
