@@ -96,7 +96,7 @@ final class KeyGuesses {
     private void sayOdds(String reachable, double needed) {
         double seconds = needed * nanos / guesses / 1e9;
         board.say(
-                "%-14s %13.0f guesses until one hits, on average; at the speed of these: %11.2f× hours",
+                "%-14s %13.0f guesses until one hits, on average; at the speed of these: %11.2f hours",
                 reachable + ":", needed, seconds / Duration.ofHours(1).toSeconds());
     }
 

@@ -39,7 +39,7 @@ class LearnDocumentTest {
     private static final Pattern VARYING = Pattern.compile("0x[0-9a-f]{6,}");
 
     /** Counts, ratios and times that vary, with the space in front of them. */
-    private static final Pattern COUNT = Pattern.compile(" *\\d+(\\.\\d+)?(×| ns\\b)");
+    private static final Pattern COUNT = Pattern.compile(" *\\d+(\\.\\d+)?(×| ns\\b| hours\\b)");
 
     /** Rates that vary, and what part of another one they are, with the space in front of them. */
     private static final Pattern RATE = Pattern.compile(" *\\d+(?= MiB/s +\\d+ %)|(?<=MiB/s) *\\d+(?= % )");
