@@ -9,7 +9,7 @@ final class LearnDocument {
     static final String PICTURES = "pictures";
 
     private static final Pattern PART =
-            Pattern.compile("(<!-- (code|output|headers) (\\w+) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
+            Pattern.compile("(<!-- (code|output|headers) (\\w+(?: \\w+)*) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
 
     private LearnDocument() {}
 
@@ -37,11 +37,16 @@ final class LearnDocument {
         return part.appendTail(filled).toString();
     }
 
-    /** Returns the headers of the first packet with an operation, of those that a lesson has shown. */
-    static String headers(String shown, String operation) {
-        int from = shown.indexOf("\n" + operation + ",") + 1;
+    /**
+     * Returns one of the parts about headers that a lesson has shown.
+     *
+     * @param shown what the lesson printed
+     * @param name what the heading of the part says before its comma, such as an operation
+     */
+    static String headers(String shown, String name) {
+        int from = shown.indexOf("\n" + name + ",") + 1;
         if (from == 0) {
-            throw new IllegalStateException("no packet " + operation + " in\n" + shown);
+            throw new IllegalStateException("no headers " + name + " in\n" + shown);
         }
         int end = shown.indexOf("\n\n", from);
         return shown.substring(from, end < 0 ? shown.length() : end + 1);

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The headers that a lesson shows are all bytes of a packet, in order. */
 @Timeout(120)
 class HeadersTest {
-    private static final Pattern TITLE = Pattern.compile("^(RC_\\w+), (\\d+) bytes$");
+    private static final Pattern TITLE = Pattern.compile("^(RC_\\w+(?: as .*)?), (\\d+) bytes$");
     private static final Pattern FIELD = Pattern.compile("^ {4}((?:[0-9a-f]{2} )+)(\\.\\.\\. )? *(.*)$");
     private static final Pattern DATA = Pattern.compile("^(\\d+) bytes?$");
 
