@@ -20,7 +20,10 @@ final class IwarpPacket {
     static final int PORT_OF_A = 49152;
 
     static final int PORT_OF_B = 5000;
-    private static final int SEQUENCE = 1;
+
+    /** A stream begins at 1 here, and with 20 bytes of MPA, by which the two sides agree, in each direction. */
+    private static final int SEQUENCE = 21;
+
     private static final int WINDOW = 65535;
 
     private static final int HEADER_WORDS = TCP_BYTES / 4;
