@@ -31,7 +31,7 @@ final class EthernetHeader {
     }
 
     static void show(FieldTable fields, boolean loopback) {
-        String remark = loopback ? ": the loopback interface has no addresses" : ", an example";
+        String remark = loopback ? ": the loopback interface has no address" : ", an example";
         fields.header("Ethernet");
         fields.field(ADDRESS_BYTES, "to %s%s", address(fields), remark);
         fields.field(ADDRESS_BYTES, "from %s%s", address(fields), remark);

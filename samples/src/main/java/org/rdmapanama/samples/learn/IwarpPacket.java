@@ -38,7 +38,7 @@ final class IwarpPacket {
 
     private IwarpPacket() {}
 
-    /** Whether a packet is the first or only one of an RDMA WRITE that iWARP has, too: it has no immediate data. */
+    /** Whether a packet is the first or only one of an RDMA WRITE that RFC 5040 has, too: one without immediate data. */
     static boolean canCarry(int opcode) {
         return opcode == Opcode.RC_RDMA_WRITE_FIRST || opcode == Opcode.RC_RDMA_WRITE_ONLY;
     }

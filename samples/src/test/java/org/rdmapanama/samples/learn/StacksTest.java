@@ -148,6 +148,22 @@ class StacksTest {
         assertEquals(WritePackets.crc(CRC_32C, part(frame, mpa, frame.limit() - CRC)), WritePackets.lastFour(frame));
     }
 
+    /** The TCP data of a write of rping, which Software iWARP of Linux 6.1 sent, as tcpdump saw them. */
+    @Test
+    void shouldBeWhatSoftwareIwarpSends() throws Exception {
+        String siw = "004ec140f5234b00000055b298539da0"
+                + "72646d612d70696e672d303a204142434445464748494a4b4c4d4e4f50515253"
+                + "5455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f70717200"
+                + "00000000";
+        byte[] data = HexFormat.of().parseHex(siw, 32, siw.length() - 2 * CRC);
+        ByteBuffer frame =
+                IwarpPacket.of(WritePackets.of(false, Opcode.RC_RDMA_WRITE_ONLY, 0x55b2_9853_9da0L, 0xf523_4b00, data));
+        int mpa = ETHERNET + 40;
+        // It had not agreed on a CRC with its peer.
+        assertEquals(siw.substring(0, siw.length() - 2 * CRC), hex(frame, mpa, frame.limit() - CRC));
+        assertEquals(siw.length() / 2, frame.limit() - mpa);
+    }
+
     @Test
     void shouldBeNoLastSegmentIfMoreFollows() throws Exception {
         ByteBuffer frame = IwarpPacket.of(WritePackets.of(false, Opcode.RC_RDMA_WRITE_FIRST, 1024));

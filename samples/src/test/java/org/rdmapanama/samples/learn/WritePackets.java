@@ -26,19 +26,25 @@ final class WritePackets {
 
     /** Returns a packet with random data, which are the same for the same size. */
     static RoceV2Packet of(boolean version6, int opcode, int bytes) throws UnknownHostException {
-        InetAddress from = InetAddress.getByName(version6 ? "fd77::1" : "10.77.0.1");
-        InetAddress to = InetAddress.getByName(version6 ? "fd77::2" : "10.77.0.2");
+        byte[] data = new byte[bytes];
+        new Random(bytes).nextBytes(data);
+        return of(version6, opcode, ADDRESS, KEY, data);
+    }
+
+    static RoceV2Packet of(boolean version6, int opcode, long to, int key, byte... data) throws UnknownHostException {
+        int bytes = data.length;
+        InetAddress source = InetAddress.getByName(version6 ? "fd77::1" : "10.77.0.1");
+        InetAddress destination = InetAddress.getByName(version6 ? "fd77::2" : "10.77.0.2");
         int pad = -bytes & 3;
         int length = Bth.BYTES + Reth.BYTES + bytes + pad;
         ByteBuffer packet = ByteBuffer.allocateDirect(length + InvariantCrc.BYTES);
         long address = MemorySegment.ofBuffer(packet).address();
         Bth.write(address, opcode, false, pad, Bth.DEFAULT_PKEY, QUEUE_PAIR, true, PSN);
-        Reth.write(address + Reth.OFFSET, ADDRESS, KEY, bytes);
-        byte[] data = new byte[bytes];
-        new Random(bytes).nextBytes(data);
+        Reth.write(address + Reth.OFFSET, to, key, bytes);
         packet.put(Bth.BYTES + Reth.BYTES, data);
         UdpFlow flow = UdpFlow.of(
-                new InetSocketAddress(from, UdpFlow.ROCE_PORT), new InetSocketAddress(to, UdpFlow.ROCE_PORT));
+                new InetSocketAddress(source, UdpFlow.ROCE_PORT),
+                new InetSocketAddress(destination, UdpFlow.ROCE_PORT));
         new InvariantCrc().append(flow, packet, length);
 
         int udpLength = UDP_BYTES + packet.capacity();
@@ -49,7 +55,7 @@ final class WritePackets {
             whole.putShort((short) 0x4500).putShort((short) whole.capacity()).putShort((short) 0);
             whole.putShort((short) 0x4000).put((byte) 64).put((byte) 17).putShort((short) 0);
         }
-        whole.put(from.getAddress()).put(to.getAddress());
+        whole.put(source.getAddress()).put(destination.getAddress());
         whole.putShort((short) UdpFlow.ROCE_PORT).putShort((short) UdpFlow.ROCE_PORT);
         whole.putShort((short) udpLength).putShort((short) 0);
         if (!version6) {
