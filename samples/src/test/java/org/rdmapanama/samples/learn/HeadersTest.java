@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.learn;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -8,6 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,5 +48,21 @@ class HeadersTest {
         }
         assertEquals(expected, bytes, "of the last packet");
         assertTrue(found.containsAll(List.of(operations.split(" ", -1))), found::toString);
+    }
+
+    @Test
+    void shouldShowImmediateDataAsTheProgramGaveThem() throws Exception {
+        String text = LessonRuns.withHeaders(Lesson.WRITE).text();
+        assertTrue(text.contains("    00 00 00 07               immediate data 7\n"), text);
+    }
+
+    @Test
+    void shouldShowTheFirstWriteInOtherStacks() throws Exception {
+        String text = LessonRuns.withHeaders(Lesson.WRITE).text();
+        for (String each : List.of("as RoCE v1", "as iWARP", "in three stacks")) {
+            String part = LearnDocument.headers(text, "RC_RDMA_WRITE_ONLY " + each);
+            assertTrue(part.contains(" bytes around 64 bytes of data\n"), part);
+        }
+        assertFalse(LessonRuns.withHeaders(Lesson.SEND).text().contains("in three stacks"), "without a write");
     }
 }
