@@ -455,7 +455,7 @@ public final class ProgressEngine {
 
     /** Begins a packet of a half. Returns where to write it, or 0 if there is no room now: the half is called when there is. */
     long begin(DeferredSender half, SoftAddressHandle path) {
-        long packet = wire.begin(path.peer, path.sourceIndex);
+        long packet = wire.begin(path.peer, path.sourceIndex, path.socket);
         if (packet == 0 && !half.awaitsRoom) {
             half.awaitsRoom = true;
             roomless.add(half);

@@ -32,6 +32,9 @@ final class SoftAddressHandle {
     /** Whether the destination is this device, so that no packets are needed. */
     final boolean local;
 
+    /** The number of the own socket to send from: the index of the local GID, unless {@link #from} says otherwise. */
+    final int socket;
+
     /** The socket of the peer; null for local and multicast destinations. */
     final Peer peer;
 
@@ -46,6 +49,32 @@ final class SoftAddressHandle {
             int trafficClass,
             boolean local,
             Peer peer) {
+        this(
+                struct,
+                number,
+                protectionDomain,
+                gidHigh,
+                gidLow,
+                sourceIndex,
+                hopLimit,
+                trafficClass,
+                local,
+                peer,
+                sourceIndex);
+    }
+
+    private SoftAddressHandle(
+            NativeBlock struct,
+            int number,
+            int protectionDomain,
+            long gidHigh,
+            long gidLow,
+            int sourceIndex,
+            int hopLimit,
+            int trafficClass,
+            boolean local,
+            Peer peer,
+            int socket) {
         this.struct = struct;
         this.number = number;
         this.protectionDomain = protectionDomain;
@@ -56,6 +85,23 @@ final class SoftAddressHandle {
         this.trafficClass = trafficClass;
         this.local = local;
         this.peer = peer;
+        this.socket = socket;
+    }
+
+    /** Returns the same destination, for packets that are sent from one of the own sockets, by its number. */
+    SoftAddressHandle from(int ownSocket) {
+        return new SoftAddressHandle(
+                struct,
+                number,
+                protectionDomain,
+                gidHigh,
+                gidLow,
+                sourceIndex,
+                hopLimit,
+                trafficClass,
+                local,
+                peer,
+                ownSocket);
     }
 
     boolean isMulticast() {

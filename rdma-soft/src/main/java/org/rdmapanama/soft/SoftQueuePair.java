@@ -190,7 +190,8 @@ final class SoftQueuePair {
         MemorySegment all = attributes();
         QueuePairFields.copy(to, all, mask);
         if (leads) {
-            path = newPath;
+            path = newPath.from(
+                    device.wire().socketFor(newPath.peer, newPath.sourceIndex, number, ibv_qp_attr.dest_qp_num(all)));
             peerPort = 0;
             if (requester != null) {
                 requester.path(path);

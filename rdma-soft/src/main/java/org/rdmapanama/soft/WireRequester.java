@@ -315,7 +315,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (!reliable) {
             return;
         }
-        long packet = device.wire().begin(path.peer, path.sourceIndex);
+        long packet = device.wire().begin(path.peer, path.sourceIndex, path.socket);
         if (packet == 0) {
             return;
         }

@@ -157,7 +157,7 @@ class OpeningTest {
             // From the loopback there is no way to others.
             Peer peer = device.wire().peer(new InetSocketAddress(InetAddress.ofLiteral("203.0.113.7"), 4791));
             for (int i = 0; i < 3; i++) {
-                assertNotEquals(0, device.wire().begin(peer, 0));
+                assertNotEquals(0, device.wire().begin(peer, 0, 0));
                 device.wire().send(32);
                 assertTrue(device.wire().flush());
             }

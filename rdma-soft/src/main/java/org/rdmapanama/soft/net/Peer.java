@@ -2,6 +2,8 @@ package org.rdmapanama.soft.net;
 
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.Arrays;
+import java.util.List;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.soft.wire.UdpFlow;
 
@@ -11,7 +13,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  */
 public final class Peer {
     /** The first of the ports that Soft-RoCE and network cards send from, whatever port they receive at. */
-    static final int EPHEMERAL_PORTS = 0xc000;
+    static final int EPHEMERAL_PORTS = UdpFlow.FIRST_SOURCE_PORT;
 
     public final InetSocketAddress address;
 
@@ -35,20 +37,23 @@ public final class Peer {
     /** How many links were offered to it again since a path was made, or since the last link that has lasted. */
     int offersAgain;
 
-    private final InetSocketAddress[] own;
+    private final List<InetSocketAddress> own;
     private final UdpFlow[] fromThem;
-    private final UdpFlow[] toThem;
+    private UdpFlow[] toThem;
 
-    /** Creates a peer; {@code own} are the sockets of this device by GID index. {@link Peers} calls it. */
-    Peer(InetSocketAddress address, InetSocketAddress[] own) {
+    /**
+     * Creates a peer; {@code own} are the sockets of this device by GID index, and behind them those that only send, to which
+     * others may be added. {@link Peers} calls it.
+     */
+    Peer(InetSocketAddress address, List<InetSocketAddress> own) {
         this.address = address;
         this.own = own;
         struct = new byte[SocketAddresses.length(address)];
         SocketAddresses.write(MemorySegment.ofArray(struct), address);
         gidHigh = Gids.high(address.getAddress());
         gidLow = Gids.low(address.getAddress());
-        fromThem = new UdpFlow[own.length];
-        toThem = new UdpFlow[own.length];
+        fromThem = new UdpFlow[own.size()];
+        toThem = new UdpFlow[own.size()];
     }
 
     /** Returns whether both belong to the same host: other devices send from arbitrary ports. */
@@ -63,16 +68,20 @@ public final class Peer {
 
     UdpFlow fromThem(int index) {
         if (fromThem[index] == null) {
-            fromThem[index] = UdpFlow.of(address, own[index]);
+            fromThem[index] = UdpFlow.of(address, own.get(index));
         }
         return fromThem[index];
     }
 
-    UdpFlow toThem(int index) {
-        if (toThem[index] == null) {
-            toThem[index] = UdpFlow.of(own[index], address);
+    /** Returns the flow from one of the own sockets, by its number. */
+    UdpFlow toThem(int socket) {
+        if (socket >= toThem.length) {
+            toThem = Arrays.copyOf(toThem, own.size());
         }
-        return toThem[index];
+        if (toThem[socket] == null) {
+            toThem[socket] = UdpFlow.of(own.get(socket), address);
+        }
+        return toThem[socket];
     }
 
     /** Returns the link in shared memory for one of the own sockets, or null. */
@@ -83,7 +92,7 @@ public final class Peer {
     /** Sets it. */
     void link(int index, RingLink link) {
         if (links == null) {
-            links = new RingLink[own.length];
+            links = new RingLink[fromThem.length];
         }
         links[index] = link;
     }

@@ -7,8 +7,10 @@ import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 import org.rdmapanama.ffm.internal.SocketAddresses;
@@ -31,7 +33,8 @@ final class Peers {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
-    private final InetSocketAddress[] own;
+    /** The sockets of this device: those that receive, by GID index, and behind them those that only send. */
+    private final List<InetSocketAddress> own;
 
     /** Whether an address can be sent many packets at once from the beginning. */
     private final Predicate<InetSocketAddress> batches;
@@ -57,8 +60,24 @@ final class Peers {
 
     /** Creates this for a device with sockets at these addresses, by GID index. */
     Peers(Predicate<InetSocketAddress> batches, InetSocketAddress... own) {
-        this.own = own.clone();
+        this.own = new ArrayList<>(List.of(own));
         this.batches = batches;
+    }
+
+    /** Adds a socket of this device that only sends. Returns its number, for {@link Peer#toThem}. */
+    int addSender(InetSocketAddress socket) {
+        own.add(socket);
+        return own.size() - 1;
+    }
+
+    /** Returns whether an address is that of a socket of this device. */
+    boolean isOwn(InetSocketAddress address) {
+        for (int i = 0; i < own.size(); i++) {
+            if (own.get(i).equals(address)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns the peer at an address, for a packet that has come or for an answer. */

@@ -24,6 +24,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * @param ring where the memory is made through which packets go to processes of the same user; null if none is to be
  * @param probes whether a packet whose answer is overdue is repeated before its timeout
  * @param congestion how to react to congestion; null if not at all
+ * @param sourcePorts how many UDP ports each address sends packets of connections from; 0 if from the port it receives at
  */
 public record SoftSettings(
         int port,
@@ -35,10 +36,12 @@ public record SoftSettings(
         Segmentation segments,
         Path ring,
         boolean probes,
-        Congestion congestion) {
+        Congestion congestion,
+        int sourcePorts) {
     private static final String PREFIX = "org.rdmapanama.soft.";
     private static final String PROBES = PREFIX + "probes";
     private static final String CONGESTION = PREFIX + "congestion";
+    private static final String SOURCE_PORTS = PREFIX + "source.ports";
 
     /** The property that says which addresses to use. */
     public static final String ADDRESS = PREFIX + "address";
@@ -86,7 +89,8 @@ public record SoftSettings(
                 choice("segments", Segmentation.AUTO),
                 ring(System.getProperty(PREFIX + "ring", "auto")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)),
-                Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")));
+                Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")),
+                sourcePorts(System.getProperty(SOURCE_PORTS, "0")));
     }
 
     /** A variable that is empty counts as not set. */
@@ -105,6 +109,19 @@ public record SoftSettings(
         }
         throw new IllegalArgumentException(
                 PREFIX + "port must be a UDP port between 1 and " + MAX_PORT + ": '" + text + "'");
+    }
+
+    private static int sourcePorts(String text) {
+        try {
+            int ports = Integer.parseInt(text);
+            if (ports >= 0 && ports <= SourcePorts.MOST) {
+                return ports;
+            }
+        } catch (NumberFormatException noNumber) {
+            // Reported below.
+        }
+        throw new IllegalArgumentException(
+                SOURCE_PORTS + " must be a number from 0 to " + SourcePorts.MOST + ": '" + text + "'");
     }
 
     /** Returns the constant that a property names, in any case, or the usual one if it is not set. */

@@ -15,7 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -101,9 +101,14 @@ public final class Wire implements AutoCloseable {
     /** The links in shared memory, or null where there are none. */
     private final RingLinks links;
 
-    private final PacketSender[] senders;
+    /** By the number of the socket: of those that receive, and behind them of the source ports. */
+    private PacketSender[] senders;
+
     private final PacketReceiver[] receivers;
     private final Peers peers;
+
+    /** The sockets that only send, or null where there are none. */
+    private final SourcePorts sources;
 
     /** The sender of the packet that was begun last. */
     private PacketSender begun;
@@ -180,6 +185,49 @@ public final class Wire implements AutoCloseable {
                 datagrams.receiveMarks(descriptors[i], addresses.address(i) instanceof Inet6Address);
             }
         }
+        sources = sources(settings.sourcePorts());
+    }
+
+    /**
+     * Peers know a device at another port by this port, and require that its packets come from there. Of a device at the usual
+     * port they take the port of the first packet for that of the connection.
+     */
+    private SourcePorts sources(int count) {
+        if (count > 0 && port != UdpFlow.ROCE_PORT) {
+            LOG.info(
+                    "{}: all packets are sent from UDP port {}; only a device at port {} can send from others",
+                    device,
+                    port,
+                    UdpFlow.ROCE_PORT);
+        }
+        return count > 0 && port == UdpFlow.ROCE_PORT ? new SourcePorts(device, count, this::addSender, own) : null;
+    }
+
+    /** Adds a sender for a socket. Returns its number. */
+    private int addSender(DatagramChannel channel, InetSocketAddress from) {
+        int fd = LinuxSocket.prepare(List.of(from), SourcePorts.RECEIVE_BYTES, SEND_BYTES)[0];
+        PacketSender added = sender(senders.length, fd);
+        int number = peers.addSender(from);
+        senders = Arrays.copyOf(senders, number + 1);
+        senders[number] = added;
+        return number;
+    }
+
+    /**
+     * Returns the number of the socket that sends the packets of a connection, for {@link #begin}: the one that receives, or
+     * one that only sends, whose port is a hash of the queue pairs.
+     *
+     * <p>The other device takes the port of the first packet for that of the connection. Packets in shared memory come from
+     * the port that receives, so where there may be such ones, all do.
+     *
+     * @param to the peer, or null if it is this device
+     * @param index the index of the local address
+     */
+    public int socketFor(Peer to, int index, int queuePair, int destination) {
+        if (sources == null || to == null || index >= own.length || (links != null && isOfThisMachine(to, index))) {
+            return index;
+        }
+        return sources.socket(index, UdpFlow.sourcePort(queuePair, destination));
     }
 
     /**
@@ -280,11 +328,9 @@ public final class Wire implements AutoCloseable {
 
     private static DatagramChannel[] openAll(LocalAddresses addresses, int port) throws IOException {
         DatagramChannel[] channels = new DatagramChannel[addresses.count()];
-        List<InetSocketAddress> own = new ArrayList<>();
         try {
             for (int i = 0; i < channels.length; i++) {
-                channels[i] = open(addresses.address(i), port);
-                own.add(new InetSocketAddress(addresses.address(i), port));
+                channels[i] = open(new InetSocketAddress(addresses.address(i), port), RECEIVE_BYTES);
             }
             return channels;
         } catch (IOException e) {
@@ -293,12 +339,13 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    private static DatagramChannel open(InetAddress address, int port) throws IOException {
-        DatagramChannel channel = DatagramChannel.open(family(address));
+    /** Opens a socket at an address and port, with a receive buffer of some size. */
+    static DatagramChannel open(InetSocketAddress socket, int receiveBytes) throws IOException {
+        DatagramChannel channel = DatagramChannel.open(family(socket.getAddress()));
         try {
             channel.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true);
-            channel.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BYTES);
-            channel.bind(new InetSocketAddress(address, port));
+            channel.setOption(StandardSocketOptions.SO_RCVBUF, receiveBytes);
+            channel.bind(socket);
             channel.configureBlocking(false);
             return channel;
         } catch (IOException e) {
@@ -307,7 +354,7 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    private static void closeAll(DatagramChannel[] channels) {
+    private static void closeAll(DatagramChannel... channels) {
         for (DatagramChannel each : channels) {
             try {
                 if (each != null) {
@@ -380,10 +427,11 @@ public final class Wire implements AutoCloseable {
      * Begins a packet, which {@link #send} sends, through shared memory where that is possible.
      *
      * @param index the index of the local address to send from
+     * @param socket the number of the socket to send from: this index, or what {@link #socketFor} has returned
      * @return where to write it, up to {@link InvariantCrc#MAX_PACKET_BYTES}; 0 if there is no room now: then there is after
      *     {@link #flush} has returned true
      */
-    public long begin(Peer to, int index) {
+    public long begin(Peer to, int index, int socket) {
         RingLink link = to.link(index);
         if (link != null) {
             long packet = links.begin(link);
@@ -393,12 +441,12 @@ public final class Wire implements AutoCloseable {
                 return packet;
             }
         }
-        return beginAtSocket(to, index);
+        return beginAtSocket(to, socket);
     }
 
-    /** Like {@link #begin}, but always through the socket. */
-    public long beginAtSocket(Peer to, int index) {
-        begun = senders[index];
+    /** Like {@link #begin}, but always through the socket of this number. */
+    public long beginAtSocket(Peer to, int socket) {
+        begun = senders[socket];
         long packet = begun.begin(to);
         pending |= packet == 0;
         return packet;
@@ -427,8 +475,9 @@ public final class Wire implements AutoCloseable {
     public boolean flush() {
         if (pending) {
             boolean all = true;
-            for (PacketSender each : senders) {
-                all &= each.flush();
+            // What the connection manager sends, from the sockets that receive, does not overtake what was sent before.
+            for (int i = senders.length - 1; i >= 0; i--) {
+                all &= senders[i].flush();
             }
             linksWait = links != null && !links.flush();
             pending = !all || linksWait;
@@ -438,7 +487,9 @@ public final class Wire implements AutoCloseable {
 
     private boolean sendByChannel(ByteBuffer packet, int index, SocketAddress to) {
         try {
-            return channels[index].send(packet, to) > 0;
+            DatagramChannel channel =
+                    index < channels.length ? channels[index] : sources.channel(index - channels.length);
+            return channel.send(packet, to) > 0;
         } catch (IOException e) {
             // Treated as lost: the queue pair retransmits, and gives up in due time.
             tellUnreachable(to, packet.limit(), e.toString());
@@ -587,12 +638,7 @@ public final class Wire implements AutoCloseable {
 
     /** Returns whether a packet came from this device, so that it was captured when it was sent. */
     private boolean isOwn(InetSocketAddress address) {
-        for (InetSocketAddress each : own) {
-            if (each.equals(address)) {
-                return true;
-            }
-        }
-        return false;
+        return peers.isOwn(address);
     }
 
     /** Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it. */
@@ -693,6 +739,9 @@ public final class Wire implements AutoCloseable {
     @Override
     public void close() {
         closeAll(channels);
+        if (sources != null) {
+            sources.close();
+        }
         if (group != null) {
             group.close();
         }

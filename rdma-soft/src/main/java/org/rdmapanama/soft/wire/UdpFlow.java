@@ -11,6 +11,12 @@ public final class UdpFlow {
     /** The UDP port that RoCEv2 packets are sent to. (Annex A17.3.2.2) */
     public static final int ROCE_PORT = 4791;
 
+    /** The first of the UDP ports that packets of connections are to be sent from. (Annex A17) */
+    public static final int FIRST_SOURCE_PORT = 0xc000;
+
+    private static final int PORT_BITS = 14;
+    private static final int LABEL_BITS = 20;
+
     static final int IPV4_BYTES = 20;
     static final int IPV6_BYTES = 40;
     static final int UDP_BYTES = 8;
@@ -64,6 +70,20 @@ public final class UdpFlow {
             throw new IllegalArgumentException("both addresses must be IPv4, or both IPv6: " + from + " and " + to);
         }
         return new UdpFlow(source, destination, from.getPort(), to.getPort());
+    }
+
+    /**
+     * Returns the source port of the packets that two queue pairs exchange, the same in both directions: a hash of their
+     * numbers, so that routers with several paths of equal cost spread connections over them. Linux and the drivers of
+     * network cards compute it so where no flow label is set: they fold the product of the numbers to the 20 bits of a flow
+     * label, and this to the 14 bits of the port.
+     */
+    public static int sourcePort(int queuePair, int other) {
+        long product = (long) queuePair * other;
+        product ^= product >>> LABEL_BITS;
+        product ^= product >>> (2 * LABEL_BITS);
+        int label = (int) product & ((1 << LABEL_BITS) - 1);
+        return FIRST_SOURCE_PORT | ((label ^ (label >>> PORT_BITS)) & ((1 << PORT_BITS) - 1));
     }
 
     public boolean isIpv6() {

@@ -73,7 +73,8 @@ class RingOffersTest {
                             SoftSettings.Segmentation.AUTO,
                             directory,
                             true,
-                            null));
+                            null,
+                            0));
             offers = new RingOffers("test", wire, this, directory);
         }
 
@@ -148,7 +149,7 @@ class RingOffersTest {
         private boolean send(Side to, int queuePair, int psn) {
             lock();
             try {
-                long packet = wire.begin(peer(to), 0);
+                long packet = wire.begin(peer(to), 0, 0);
                 if (packet != 0) {
                     Bth.write(packet, 0, false, 0, Bth.DEFAULT_PKEY, queuePair, false, psn);
                     Memory.zero(packet + Bth.BYTES, PACKET - Bth.BYTES);

@@ -43,7 +43,7 @@ class WireBatchesTest {
 
     private static Wire open(LocalAddresses addresses, SoftSettings.Segmentation segments) throws IOException {
         SoftSettings settings =
-                new SoftSettings(PORT, null, SoftSettings.Idle.PARK, null, null, true, segments, null, true, null);
+                new SoftSettings(PORT, null, SoftSettings.Idle.PARK, null, null, true, segments, null, true, null, 0);
         return Wire.open("soft0", addresses, settings);
     }
 
@@ -139,7 +139,7 @@ class WireBatchesTest {
     }
 
     private static void send(Wire from, Peer to, int number) {
-        long packet = from.begin(to, 0);
+        long packet = from.begin(to, 0, 0);
         assertTrue(packet != 0, "there is no room");
         write(packet, number);
         from.send(BYTES);
