@@ -124,11 +124,13 @@ class ManyQueuePairsTest {
     }
 
     /** The same where the kernel takes no more than one call's data at a time: what it refuses is not lost. */
-    @Test
-    void shouldWaitForASmallSendBuffer(@TempDir Path folder) throws IOException, InterruptedException {
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "16"})
+    void shouldWaitForASmallSendBuffer(String sourcePorts, @TempDir Path folder)
+            throws IOException, InterruptedException {
         SlowLink.assumePossible();
         String file = folder.resolve("packets").toString();
-        try (Program program = Program.java(SlowLink.COMMAND, SlowLink.class, file)) {
+        try (Program program = Program.java(SlowLink.COMMAND, SlowLink.class, file, sourcePorts)) {
             program.assertSucceeds();
         }
     }

@@ -54,10 +54,10 @@ public final class SlowLink {
         assumeTrue(possible, "a network of its own with a slow link needs root, unshare and tc");
     }
 
-    /** With the name of a file for packets, the sockets have the smallest send buffers. */
-    public static void main(String... file) throws IOException {
-        if (file.length > 0) {
-            waitForRoom(Path.of(file[0]));
+    /** With the name of a file for packets and a number of source ports, the sockets have the smallest send buffers. */
+    public static void main(String... arguments) throws IOException {
+        if (arguments.length > 0) {
+            waitForRoom(Path.of(arguments[0]), arguments[1]);
             return;
         }
         long start = System.nanoTime();
@@ -73,19 +73,35 @@ public final class SlowLink {
     }
 
     private static void writeAndReadBack(SoftPair pair) {
-        new ManyPairs(pair, PAIRS, 2, new ConnectOptions()).writeAndReadBack(ROUNDS, BYTES, Duration.ofSeconds(60));
+        writeAndReadBack(pairs(pair));
+    }
+
+    private static ManyPairs pairs(SoftPair pair) {
+        return new ManyPairs(pair, PAIRS, 2, new ConnectOptions());
+    }
+
+    private static void writeAndReadBack(ManyPairs pairs) {
+        pairs.writeAndReadBack(ROUNDS, BYTES, Duration.ofSeconds(60));
     }
 
     /** Each packet that the device makes must arrive, however often the kernel has no room for it. */
-    private static void waitForRoom(Path file) throws IOException {
+    private static void waitForRoom(Path file, String sourcePorts) throws IOException {
         long refusals = SocketBuffers.refusals();
         long received;
-        try (SoftPair pair =
-                new SoftPair(QueuePairType.RC, new ConnectOptions(), "wire", "true", "pcap", file.toString())) {
+        try (SoftPair pair = new SoftPair(
+                QueuePairType.RC,
+                new ConnectOptions(),
+                "wire",
+                "true",
+                "pcap",
+                file.toString(),
+                "source.ports",
+                sourcePorts)) {
             SoftDevice device =
                     SoftDevice.contextAt(pair.context.nativeAddress()).device();
+            ManyPairs pairs = pairs(pair);
             new SocketBuffers(device.addresses(), device.wire()).shrinkSends();
-            writeAndReadBack(pair);
+            writeAndReadBack(pairs);
             received = device.wire().received();
             assertEquals(0, device.wire().unreachable(), "peers for which packets were given up");
         }

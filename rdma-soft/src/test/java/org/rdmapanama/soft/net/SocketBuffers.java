@@ -7,15 +7,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.rdmapanama.ffm.internal.SocketOptions;
+import org.rdmapanama.soft.wire.UdpFlow;
 
-/** The buffers of the IPv4 sockets of a device. */
+/** The buffers of the IPv4 sockets of a device, with the source ports that it has by now. */
 public final class SocketBuffers {
     /** What Linux gives to a socket that asks for nothing: it doubles what is set. */
     private static final int STOCK_BYTES = 212_992 / 2;
 
     private static final int SEND_BYTES = 1 << 20;
+    private static final int LAST_PORT = 0xffff;
     private static final int SOL_SOCKET = 1;
     private static final int SO_SNDBUF = 7;
     private static final int SO_RCVBUF = 8;
@@ -26,12 +29,24 @@ public final class SocketBuffers {
     private final String port;
     private final int[] descriptors;
 
-    public SocketBuffers(LocalAddresses addresses, Wire wire) {
+    public SocketBuffers(LocalAddresses addresses, Wire wire) throws IOException {
+        UdpSockets all = UdpSockets.query();
         List<InetSocketAddress> sockets = new ArrayList<>();
         for (int i = 0; i < addresses.count(); i++) {
             sockets.add(new InetSocketAddress(addresses.address(i), wire.port()));
+            for (int port = UdpFlow.FIRST_SOURCE_PORT; port <= LAST_PORT; port++) {
+                InetSocketAddress source = new InetSocketAddress(addresses.address(i), port);
+                if (all.inodeOf(source) != null) {
+                    sockets.add(source);
+                }
+            }
         }
-        descriptors = LinuxSocket.prepare(sockets, 2 * STOCK_BYTES, SEND_BYTES);
+        int[] found = LinuxSocket.prepare(sockets, 2 * STOCK_BYTES, SEND_BYTES);
+        // Another program may have the other ports.
+        descriptors = IntStream.range(0, found.length)
+                .filter(i -> found[i] >= 0 || sockets.get(i).getPort() == wire.port())
+                .map(i -> found[i])
+                .toArray();
         port = String.format(Locale.ROOT, ":%04X", wire.port());
     }
 
