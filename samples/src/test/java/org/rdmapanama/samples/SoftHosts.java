@@ -20,7 +20,18 @@ final class SoftHosts implements AutoCloseable {
     private final String server = "rps" + ProcessHandle.current().pid();
     private final String client = "rpc" + ProcessHandle.current().pid();
 
-    SoftHosts() throws IOException {
+    /** Properties of soft0 in all processes, with their values and a space before each. */
+    private final StringBuilder properties = new StringBuilder();
+
+    /** With properties of soft0, without the beginning of their names, and their values. */
+    SoftHosts(String... settings) throws IOException {
+        for (int i = 0; i < settings.length; i += 2) {
+            properties
+                    .append(" -Dorg.rdmapanama.soft.")
+                    .append(settings[i])
+                    .append('=')
+                    .append(settings[i + 1]);
+        }
         boolean made = false;
         try {
             connect();
@@ -94,10 +105,10 @@ final class SoftHosts implements AutoCloseable {
         return start(client, udpPort, words);
     }
 
-    private static Program start(String host, String udpPort, String... words) throws IOException {
+    private Program start(String host, String udpPort, String... words) throws IOException {
         List<String> prefix = new ArrayList<>(List.of("ip", "netns", "exec", host, "env"));
         prefix.addAll(List.of("RDMA_DEVICE=soft0", "RDMA_SOFT_ADDRESS=all"));
-        prefix.add("JDK_JAVA_OPTIONS=-Dorg.rdmapanama.soft.port=" + udpPort);
+        prefix.add("JDK_JAVA_OPTIONS=-Dorg.rdmapanama.soft.port=" + udpPort + properties);
         return Program.java(prefix, Rdma.class, words);
     }
 
