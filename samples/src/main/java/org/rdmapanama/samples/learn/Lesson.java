@@ -119,6 +119,8 @@ enum Lesson {
                 out.println();
                 out.println("The first packet of each kind:");
                 out.print(Headers.of(capture, board.ends()));
+                out.println();
+                out.print(EqualCostPaths.table());
             }
         }
         out.flush();

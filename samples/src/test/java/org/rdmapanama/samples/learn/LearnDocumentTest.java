@@ -71,9 +71,9 @@ class LearnDocumentTest {
             };
         });
         assertEquals(
-                2 * Lesson.values().length + 6,
+                2 * Lesson.values().length + 7,
                 parts.get(),
-                "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, and four about headers");
+                "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, and five about headers");
         if (WRITE) {
             Files.writeString(DOCUMENT, made);
         }
