@@ -72,6 +72,13 @@ class OpeningTest {
                 message);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"65", "-1", "x", ""})
+    void shouldRefuseNumbersOfSourcePortsThatItCannotHave(String count) {
+        String message = failure("source.ports", count);
+        assertTrue(message.contains("org.rdmapanama.soft.source.ports") && message.contains("0 to 64"), message);
+    }
+
     @Test
     void shouldTakeTheLastPortThatCanBe() {
         int port = open("port", "49088");

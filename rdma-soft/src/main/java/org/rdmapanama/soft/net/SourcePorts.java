@@ -19,8 +19,8 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * <p>A socket stays until the device closes: another program must not get the port of a connection. And what a hash has got
  * stays the same even if it was no port, because the peer has noted where the packets of the connection come from.
  *
- * <p>Nobody has a reason to send to these sockets, and nothing is read from them: the kernel keeps a few KiB and drops the rest. {@link Wire} owns
- * this. Callers must hold the lock of the device.
+ * <p>Nobody has a reason to send to these sockets, and nothing is read from them: the kernel keeps a few KiB and drops the
+ * rest. {@link Wire} owns this. Callers must hold the lock of the device.
  */
 final class SourcePorts implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(SourcePorts.class);

@@ -32,7 +32,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * The UDP sockets of the device, one for each of its addresses: a {@link PacketSender} and a {@link PacketReceiver} for
- * each; and the {@link RingLinks} to other processes of the machine, which take their place where there are some. {@link
+ * each; the {@link SourcePorts}, which have senders only; and the {@link RingLinks} to other processes of the machine, which take their place where there are some. {@link
  * ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device,
  * except for {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp} and {@link #hasLinks}.
  *
