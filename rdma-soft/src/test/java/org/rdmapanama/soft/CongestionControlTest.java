@@ -128,6 +128,26 @@ class CongestionControlTest {
         }
     }
 
+    /** Sockets that only send take part as well. */
+    @Test
+    void shouldMarkPacketsFromSourcePorts() {
+        assumeMarksAreTold();
+        try (SoftPair pair = pair(
+                QueuePairType.RC,
+                "127.0.0.1",
+                "faults",
+                "mark=0.5,seed=3",
+                "congestion",
+                "dcqcn",
+                "source.ports",
+                "4")) {
+            write(pair, 2);
+            WireCounts counts = WireCounts.ofDevice();
+            assertTrue(counts.marked() > 0 && counts.marked() <= wire(pair).marksMade());
+            assertTrue(counts.notificationsReceived() > 0);
+        }
+    }
+
     /** One notification stands for all marks of a second. */
     @Test
     void shouldNotifySeldom() {

@@ -5,6 +5,9 @@ import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.soft.wire.Ecn;
@@ -18,11 +21,13 @@ final class MarkingSender implements Sender {
     private static final Logger LOG = LogManager.getLogger(MarkingSender.class);
 
     private final Sender next;
-    private final DatagramChannel[] channels;
     private final boolean capable;
 
+    /** By the number of the socket. */
+    private final List<DatagramChannel> channels = new ArrayList<>();
+
     /** What each socket writes in the packets that it sends, of {@link Ecn}. */
-    private final int[] codepoints;
+    private int[] codepoints = {};
 
     /**
      * Prepares sockets.
@@ -30,15 +35,21 @@ final class MarkingSender implements Sender {
      * @param next sends from them
      * @param capable whether the device reacts to marks
      */
-    MarkingSender(Sender next, DatagramChannel[] channels, boolean capable) {
+    MarkingSender(Sender next, boolean capable, DatagramChannel... channels) {
         this.next = next;
-        this.channels = channels.clone();
         this.capable = capable;
-        codepoints = new int[channels.length];
+        for (DatagramChannel each : channels) {
+            add(each);
+        }
+    }
+
+    /** Prepares a further socket, which has the next number. */
+    void add(DatagramChannel channel) {
+        int number = channels.size();
+        codepoints = Arrays.copyOf(codepoints, number + 1);
+        channels.add(channel);
         if (capable) {
-            for (int i = 0; i < channels.length; i++) {
-                write(i, Ecn.CAPABLE);
-            }
+            write(number, Ecn.CAPABLE);
         }
     }
 
@@ -47,7 +58,7 @@ final class MarkingSender implements Sender {
             return;
         }
         try {
-            channels[index].setOption(StandardSocketOptions.IP_TOS, codepoint);
+            channels.get(index).setOption(StandardSocketOptions.IP_TOS, codepoint);
             codepoints[index] = codepoint;
         } catch (IOException e) {
             // Switches drop packets then, instead of marking them.

@@ -163,7 +163,7 @@ public final class Wire implements AutoCloseable {
             own[i] = new InetSocketAddress(addresses.address(i), port);
         }
         descriptors = LinuxSocket.prepare(List.of(own), RECEIVE_BYTES, SEND_BYTES);
-        marks = new MarkingSender(this::sendByChannel, channels, settings.congestion() != null);
+        marks = new MarkingSender(this::sendByChannel, settings.congestion() != null, channels);
         boolean isPlain = settings.segments() == SoftSettings.Segmentation.NONE || !Datagrams.areSupported();
         datagrams = isPlain ? null : new Datagrams();
         faulty = settings.faults() == null
@@ -210,6 +210,7 @@ public final class Wire implements AutoCloseable {
         int number = peers.addSender(from);
         senders = Arrays.copyOf(senders, number + 1);
         senders[number] = added;
+        marks.add(channel);
         return number;
     }
 

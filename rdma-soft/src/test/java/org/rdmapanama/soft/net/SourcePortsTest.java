@@ -53,7 +53,8 @@ class SourcePortsTest {
         return Wire.open(
                 "soft0",
                 addresses,
-                new SoftSettings(port, null, SoftSettings.Idle.PARK, null, null, true, segments, ring, true, sources));
+                new SoftSettings(
+                        port, null, SoftSettings.Idle.PARK, null, null, true, segments, ring, true, null, sources));
     }
 
     private static Wire open(String address, int sources) throws IOException {
