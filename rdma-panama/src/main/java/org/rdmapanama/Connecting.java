@@ -15,7 +15,6 @@ import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.device.PortState;
-import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.SecretNumbers;
@@ -107,7 +106,6 @@ final class Connecting {
     }
 
     private LocalEnd make(ConnectOptions options) {
-        requireNotIwarp();
         PortAttributes port = requireUp(options.port());
         DeviceAttributes device = context.queryDevice();
         GidEntry gid = chooseGid(options, port);
@@ -143,18 +141,6 @@ final class Connecting {
                     "ibv_modify_qp", Errno.EMFILE, queuePair + ", for random numbers", FreeDescriptors.CURE);
         }
         return SecretNumbers.next(PSN_BITS);
-    }
-
-    /** A connection of iWARP is one of TCP, which only the connection manager can give to the device. */
-    private void requireNotIwarp() {
-        if (hasPeer() && context.transportType() == TransportType.IWARP) {
-            throw new VerbsException(
-                    "ibv_modify_qp",
-                    Errno.EOPNOTSUPP,
-                    queuePair.toString(),
-                    "an iWARP device connects queue pairs through the connection manager only: use RdmaClient and"
-                            + " RdmaServer of module rdma-cm; the peer must be iWARP as well");
-        }
     }
 
     private PortAttributes requireUp(int portNumber) {

@@ -383,8 +383,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * 1 and the GID of {@link Context#preferredGid(int)}.
      *
      * @return the endpoint, the same one for all calls and threads until another one is created
-     * @throws VerbsException when the port is down or has no GID; when too many files are open to choose one (EMFILE); or when
-     *     the device is iWARP, where only the connection manager connects (EOPNOTSUPP)
+     * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
      * @throws IllegalStateException when this is closed, or a target of the dynamically connected transport that has no
      *     number yet
      */
@@ -402,8 +401,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @return a new endpoint
      * @throws IllegalArgumentException when the port does not exist or the GID index is empty
      * @throws NullPointerException when the options are null
-     * @throws VerbsException when the port is down or has no GID; when too many files are open to choose one (EMFILE); or when
-     *     the device is iWARP, where only the connection manager connects (EOPNOTSUPP)
+     * @throws VerbsException when the port is down or has no GID, or too many files are open to choose one (EMFILE)
      * @throws IllegalStateException when this is closed; or when this is of a connected type and not in state RESET,
      *     and so uses an earlier endpoint; or when this is a target of the dynamically connected transport that has no
      *     number yet
@@ -445,7 +443,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *     RTR
      * @throws VerbsException when a verb fails, for example because the peer's address cannot be resolved; or when this
      *     side's GID cannot reach the peer's, because they differ in the version of RoCE or of IP, or the peer has none; or
-     *     when the device is iWARP, where only the connection manager connects (EOPNOTSUPP)
+     *     when the driver connects through the connection manager only, as those of most iWARP devices do
      * @throws NullPointerException when the endpoint is null
      * @throws IllegalStateException when this is closed; or is in state RTR for another reason than a failed call with
      *     the same endpoint

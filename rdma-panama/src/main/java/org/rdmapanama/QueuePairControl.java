@@ -215,6 +215,10 @@ final class QueuePairControl {
         if (errno == Errno.ETIMEDOUT || errno == Errno.ENETUNREACH || errno == Errno.EHOSTUNREACH) {
             return "the peer's address cannot be resolved; check it and the route to it";
         }
+        if (errno == Errno.EINVAL && queuePair.context.transportType() == TransportType.IWARP) {
+            return "most drivers of iWARP devices connect queue pairs through the connection manager only: use RdmaClient and"
+                    + " RdmaServer of module rdma-cm; the peer must be iWARP as well";
+        }
         return null;
     }
 

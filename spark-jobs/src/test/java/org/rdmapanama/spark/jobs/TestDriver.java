@@ -23,6 +23,9 @@ final class TestDriver {
     private static final String RESULT = "ResultTask";
     private static final int LIMIT_SECONDS = 60;
 
+    /** So many that most of them are not read yet when an executor is killed, each of which takes a while. */
+    private static final int MANY_PARTITIONS = 16;
+
     private TestDriver() {}
 
     public static void main(String... arguments) {
@@ -104,9 +107,9 @@ final class TestDriver {
         }
     }
 
-    private static JavaPairRDD<Long, Iterable<byte[]>> grouped(JavaSparkContext context) {
+    private static JavaPairRDD<Long, Iterable<byte[]>> grouped(JavaSparkContext context, int partitions) {
         return Records.create(context, 0, TestJob.BYTES / Records.BYTES, TestJob.PARTITIONS, Records.Keys.GROUPS)
-                .groupByKey(TestJob.PARTITIONS);
+                .groupByKey(partitions);
     }
 
     private static Digest digest(JavaPairRDD<Long, Iterable<byte[]>> groups, int pauseMillis) {
@@ -126,7 +129,7 @@ final class TestDriver {
 
     /** Changes the output of one map task, once it has been written, and been read once. */
     private static Digest corrupted(JavaSparkContext context, Path folder) throws IOException {
-        JavaPairRDD<Long, Iterable<byte[]>> groups = grouped(context);
+        JavaPairRDD<Long, Iterable<byte[]>> groups = grouped(context, TestJob.PARTITIONS);
         groups.count();
         List<Path> outputs;
         try (Stream<Path> all = Files.walk(folder.resolve("blocks"))) {
@@ -167,7 +170,7 @@ final class TestDriver {
                 Thread.currentThread().interrupt();
             }
         });
-        Digest digest = digest(grouped(context), 300);
+        Digest digest = digest(grouped(context, MANY_PARTITIONS), 300);
         killer.join();
         say("executors killed", killed);
         say("executor removed", events.removed.await(LIMIT_SECONDS, TimeUnit.SECONDS));
