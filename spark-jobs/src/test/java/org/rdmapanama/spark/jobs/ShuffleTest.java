@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -40,9 +39,7 @@ class ShuffleTest {
 
     @BeforeAll
     static void start() throws IOException {
-        assumeTrue(
-                System.getenv("RDMA_TEST_QUICK") == null,
-                "clusters of Spark take a minute and a half, which bin/test --quick leaves out");
+        Clusters.assumeWanted();
         Files.createDirectory(folder.resolve("jars"));
         List<String> prefix = List.of(
                 "env", "SPARK_HOME=" + folder, "SPARK_SCALA_VERSION=2.13", "SPARK_LOCAL_IP=127.0.0.1", "RDMA_DEVICE=");

@@ -83,9 +83,7 @@ class SparkCommandTest {
 
     @Test
     void shouldCompareShuffles() throws Exception {
-        assumeTrue(
-                System.getenv("RDMA_TEST_QUICK") == null,
-                "clusters of Spark take long, which bin/test --quick leaves out");
+        Clusters.assumeWanted();
         assumeTrue(Files.exists(jar()), "mvn package makes the jar for users");
         try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
             command.assertSucceeds();
@@ -105,9 +103,7 @@ class SparkCommandTest {
 
     @Test
     void shouldEndExecutorsWhenItIsInterrupted() throws Exception {
-        assumeTrue(
-                System.getenv("RDMA_TEST_QUICK") == null,
-                "clusters of Spark take long, which bin/test --quick leaves out");
+        Clusters.assumeWanted();
         try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
             command.await("Spark's shuffle");
             List<ProcessHandle> executors =
