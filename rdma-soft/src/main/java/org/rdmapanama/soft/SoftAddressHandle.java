@@ -7,7 +7,7 @@ import org.rdmapanama.soft.net.Peer;
 /**
  * A resolved destination of datagrams or of a connection: the GID of the peer, the local GID to send from, and the
  * socket of the peer. {@link SoftDevice#route} creates it, for address handles and for connected queue pairs.
- * Immutable.
+ * Immutable but for {@link #socket}, which a connected queue pair sets for itself.
  */
 final class SoftAddressHandle {
     /** The memory of the C structure of an address handle; null for the address of a connection. */
@@ -32,11 +32,11 @@ final class SoftAddressHandle {
     /** Whether the destination is this device, so that no packets are needed. */
     final boolean local;
 
-    /** The number of the own socket to send from: the index of the local GID, unless {@link #from} says otherwise. */
-    final int socket;
-
     /** The socket of the peer; null for local and multicast destinations. */
     final Peer peer;
+
+    /** The number of the own socket to send from: at first the one that receives, whose number is the index of the local GID. */
+    int socket;
 
     SoftAddressHandle(
             NativeBlock struct,
@@ -49,32 +49,6 @@ final class SoftAddressHandle {
             int trafficClass,
             boolean local,
             Peer peer) {
-        this(
-                struct,
-                number,
-                protectionDomain,
-                gidHigh,
-                gidLow,
-                sourceIndex,
-                hopLimit,
-                trafficClass,
-                local,
-                peer,
-                sourceIndex);
-    }
-
-    private SoftAddressHandle(
-            NativeBlock struct,
-            int number,
-            int protectionDomain,
-            long gidHigh,
-            long gidLow,
-            int sourceIndex,
-            int hopLimit,
-            int trafficClass,
-            boolean local,
-            Peer peer,
-            int socket) {
         this.struct = struct;
         this.number = number;
         this.protectionDomain = protectionDomain;
@@ -85,23 +59,7 @@ final class SoftAddressHandle {
         this.trafficClass = trafficClass;
         this.local = local;
         this.peer = peer;
-        this.socket = socket;
-    }
-
-    /** Returns the same destination, for packets that are sent from one of the own sockets, by its number. */
-    SoftAddressHandle from(int ownSocket) {
-        return new SoftAddressHandle(
-                struct,
-                number,
-                protectionDomain,
-                gidHigh,
-                gidLow,
-                sourceIndex,
-                hopLimit,
-                trafficClass,
-                local,
-                peer,
-                ownSocket);
+        socket = sourceIndex;
     }
 
     boolean isMulticast() {

@@ -190,8 +190,8 @@ final class SoftQueuePair {
         MemorySegment all = attributes();
         QueuePairFields.copy(to, all, mask);
         if (leads) {
-            path = newPath.from(
-                    device.wire().socketFor(newPath.peer, newPath.sourceIndex, number, ibv_qp_attr.dest_qp_num(all)));
+            path = newPath;
+            path.socket = device.wire().socketFor(path.peer, path.sourceIndex, number, ibv_qp_attr.dest_qp_num(all));
             peerPort = 0;
             if (requester != null) {
                 requester.path(path);
