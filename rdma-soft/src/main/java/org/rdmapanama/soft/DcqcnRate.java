@@ -49,9 +49,6 @@ final class DcqcnRate {
     /** Until when periods have passed, by System.nanoTime(). */
     private long counted;
 
-    /** Until when {@link #alpha} is right. */
-    private long weighed;
-
     /** How many steps were made since the last cut: after periods, and after bytes. */
     private int stepsOfTime;
 
@@ -68,7 +65,6 @@ final class DcqcnRate {
         rate = line;
         target = line;
         counted = now;
-        weighed = now;
     }
 
     /** Returns whether the rate is less than that of the line. */
@@ -95,7 +91,6 @@ final class DcqcnRate {
         stepsOfBytes = 0;
         bytes = 0;
         counted = now;
-        weighed = now;
         limits = true;
     }
 
@@ -111,17 +106,16 @@ final class DcqcnRate {
 
     /** Makes up for the periods until a time. */
     void advance(long now) {
-        long periods = (now - weighed) / period;
-        if (periods > 0) {
-            alpha *= Math.pow(1 - G, (double) periods);
-            weighed += periods * period;
+        long periods = (now - counted) / period;
+        if (periods <= 0) {
+            return;
         }
-        long steps = (now - counted) / period;
-        for (int i = 0; i < Math.min(steps, MOST_PERIODS) && limits; i++) {
+        alpha *= Math.pow(1 - G, (double) periods);
+        for (int i = 0; i < Math.min(periods, MOST_PERIODS) && limits; i++) {
             stepsOfTime++;
             grow();
         }
-        counted += Math.max(steps, 0) * period;
+        counted += periods * period;
     }
 
     private void grow() {
