@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * The faults to inject into outgoing packets, for tests: the probability of each fault, of which a packet suffers at
@@ -82,19 +83,15 @@ public record Faults(
                 throw new IllegalArgumentException(name + " must not be given twice: '" + text + "'");
             }
         }
-        try {
-            return new Faults(
-                    real(given, "loss"),
-                    real(given, "duplicate"),
-                    real(given, "reorder"),
-                    real(given, "corrupt"),
-                    real(given, "full"),
-                    real(given, "mark"),
-                    bottleneck(given),
-                    Long.parseLong(given.getOrDefault("seed", "0")));
-        } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("the value of a fault must be a number: '" + text + "'", e);
-        }
+        return new Faults(
+                real(given, "loss", 0),
+                real(given, "duplicate", 0),
+                real(given, "reorder", 0),
+                real(given, "corrupt", 0),
+                real(given, "full", 0),
+                real(given, "mark", 0),
+                bottleneck(given),
+                value(given, "seed", 0L, Long::parseLong));
     }
 
     private static Bottleneck bottleneck(Map<String, String> given) {
@@ -114,19 +111,31 @@ public record Faults(
                 queue << KIBI,
                 whole(given, "kmin", all) << KIBI,
                 all << KIBI,
-                given.containsKey("pmax") ? real(given, "pmax") : 1);
+                real(given, "pmax", 1));
     }
 
-    private static double real(Map<String, String> given, String name) {
-        return Double.parseDouble(given.getOrDefault(name, "0"));
+    private static double real(Map<String, String> given, String name, double usual) {
+        return value(given, name, usual, Double::parseDouble);
     }
 
     private static int whole(Map<String, String> given, String name, int usual) {
-        int value = Integer.parseInt(given.getOrDefault(name, Integer.toString(usual)));
+        int value = value(given, name, usual, Integer::parseInt);
         if (value < 0 || value > MOST) {
             throw new IllegalArgumentException(name + " must be a number from 0 to " + MOST + ": " + value);
         }
         return value;
+    }
+
+    private static <T> T value(Map<String, String> given, String name, T usual, Function<String, T> parser) {
+        String text = given.get(name);
+        if (text == null) {
+            return usual;
+        }
+        try {
+            return parser.apply(text);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("the value of a fault must be a number: '" + name + '=' + text + "'", e);
+        }
     }
 
     private static void checkProbability(String name, double probability) {

@@ -79,6 +79,13 @@ class FaultsTest {
         assertEquals(new Faults(0, 0, 0, 0, 0, -3), Faults.parse("seed=-3"));
     }
 
+    @Test
+    void shouldNameTheFaultThatIsNotANumber() {
+        String message = assertThrows(IllegalArgumentException.class, () -> Faults.parse("loss=0.01,reorder=x,seed=7"))
+                .getMessage();
+        assertEquals("the value of a fault must be a number: 'reorder=x'", message);
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
