@@ -12,9 +12,6 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * per local address and direction. {@link Peers} creates and caches peers. Callers must hold the lock of the device.
  */
 public final class Peer {
-    /** The first of the ports that Soft-RoCE and network cards send from, whatever port they receive at. */
-    static final int EPHEMERAL_PORTS = UdpFlow.FIRST_SOURCE_PORT;
-
     public final InetSocketAddress address;
 
     /** The address as a struct sockaddr. */
@@ -97,8 +94,11 @@ public final class Peer {
         links[index] = link;
     }
 
-    /** Returns whether a source port is also the port that the device receives at. */
+    /**
+     * Returns whether a source port is also the port that the device receives at. Soft-RoCE and network cards send from
+     * higher ports.
+     */
     public static boolean receivesWhereItSends(int port) {
-        return port < EPHEMERAL_PORTS;
+        return port < UdpFlow.FIRST_SOURCE_PORT;
     }
 }

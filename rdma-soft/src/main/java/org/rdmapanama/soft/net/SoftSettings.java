@@ -41,7 +41,6 @@ public record SoftSettings(
     private static final String PREFIX = "org.rdmapanama.soft.";
     private static final String PROBES = PREFIX + "probes";
     private static final String CONGESTION = PREFIX + "congestion";
-    private static final String SOURCE_PORTS = PREFIX + "source.ports";
 
     /** The property that says which addresses to use. */
     public static final String ADDRESS = PREFIX + "address";
@@ -53,7 +52,7 @@ public record SoftSettings(
     public static final String ALL_ADDRESSES = "all";
 
     /** The largest port. Answers to higher ports go to port 4791, because other devices only send from those. */
-    static final int MAX_PORT = Peer.EPHEMERAL_PORTS - Wire.PORTS_TO_TRY;
+    static final int MAX_PORT = UdpFlow.FIRST_SOURCE_PORT - Wire.PORTS_TO_TRY;
 
     /** What the thread of the device does while idle. */
     public enum Idle {
@@ -80,7 +79,7 @@ public record SoftSettings(
         String faults = System.getProperty(PREFIX + "faults");
         boolean wire = Boolean.getBoolean(PREFIX + "wire") || capture != null || faults != null;
         return new SoftSettings(
-                port(System.getProperty(PREFIX + "port", Integer.toString(UdpFlow.ROCE_PORT))),
+                number("port", UdpFlow.ROCE_PORT, 1, MAX_PORT, "a UDP port between 1 and " + MAX_PORT),
                 address(System.getProperty(ADDRESS), System.getenv(ADDRESS_VARIABLE)),
                 choice("idle", Idle.PARK),
                 capture == null ? null : Path.of(capture),
@@ -90,7 +89,7 @@ public record SoftSettings(
                 ring(System.getProperty(PREFIX + "ring", "auto")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)),
                 Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")),
-                sourcePorts(System.getProperty(SOURCE_PORTS, "0")));
+                number("source.ports", 0, 0, SourcePorts.MOST, "a number from 0 to " + SourcePorts.MOST));
     }
 
     /** A variable that is empty counts as not set. */
@@ -98,30 +97,17 @@ public record SoftSettings(
         return property != null || variable == null || variable.isBlank() ? property : variable;
     }
 
-    private static int port(String text) {
+    private static int number(String name, int usual, int least, int most, String must) {
+        String text = System.getProperty(PREFIX + name, Integer.toString(usual));
         try {
-            int port = Integer.parseInt(text);
-            if (port > 0 && port <= MAX_PORT) {
-                return port;
+            int number = Integer.parseInt(text);
+            if (number >= least && number <= most) {
+                return number;
             }
         } catch (NumberFormatException noNumber) {
             // Reported below.
         }
-        throw new IllegalArgumentException(
-                PREFIX + "port must be a UDP port between 1 and " + MAX_PORT + ": '" + text + "'");
-    }
-
-    private static int sourcePorts(String text) {
-        try {
-            int ports = Integer.parseInt(text);
-            if (ports >= 0 && ports <= SourcePorts.MOST) {
-                return ports;
-            }
-        } catch (NumberFormatException noNumber) {
-            // Reported below.
-        }
-        throw new IllegalArgumentException(
-                SOURCE_PORTS + " must be a number from 0 to " + SourcePorts.MOST + ": '" + text + "'");
+        throw new IllegalArgumentException(PREFIX + name + " must be " + must + ": '" + text + "'");
     }
 
     /** Returns the constant that a property names, in any case, or the usual one if it is not set. */
