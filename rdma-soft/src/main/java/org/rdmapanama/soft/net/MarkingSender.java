@@ -5,7 +5,6 @@ import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.logging.log4j.LogManager;
@@ -24,7 +23,7 @@ final class MarkingSender implements Sender {
     private final boolean capable;
 
     /** By the number of the socket. */
-    private final List<DatagramChannel> channels = new ArrayList<>();
+    private final List<DatagramChannel> channels;
 
     /** What each socket writes in the packets that it sends, of {@link Ecn}. */
     private int[] codepoints = {};
@@ -34,22 +33,21 @@ final class MarkingSender implements Sender {
      *
      * @param next sends from them
      * @param capable whether the device reacts to marks
+     * @param channels the sockets of the device, to which others may be added
      */
-    MarkingSender(Sender next, boolean capable, DatagramChannel... channels) {
+    MarkingSender(Sender next, boolean capable, List<DatagramChannel> channels) {
         this.next = next;
         this.capable = capable;
-        for (DatagramChannel each : channels) {
-            add(each);
-        }
+        this.channels = channels;
+        prepare();
     }
 
-    /** Prepares a further socket, which has the next number. */
-    void add(DatagramChannel channel) {
-        int number = channels.size();
-        codepoints = Arrays.copyOf(codepoints, number + 1);
-        channels.add(channel);
-        if (capable) {
-            write(number, Ecn.CAPABLE);
+    /** Prepares the sockets that were added since the last call. */
+    void prepare() {
+        int known = codepoints.length;
+        codepoints = Arrays.copyOf(codepoints, channels.size());
+        for (int i = known; i < codepoints.length && capable; i++) {
+            write(i, Ecn.CAPABLE);
         }
     }
 

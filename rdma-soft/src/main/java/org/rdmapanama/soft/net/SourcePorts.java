@@ -4,9 +4,7 @@ import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.channels.DatagramChannel;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.soft.wire.UdpFlow;
@@ -22,7 +20,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * <p>Nobody has a reason to send to these sockets, and nothing is read from them: the kernel keeps a few KiB and drops the
  * rest. {@link Wire} owns this. Callers must hold the lock of the device.
  */
-final class SourcePorts implements AutoCloseable {
+final class SourcePorts {
     private static final Logger LOG = LogManager.getLogger(SourcePorts.class);
 
     /** How many there can be for an address. */
@@ -41,7 +39,7 @@ final class SourcePorts implements AutoCloseable {
 
     /** Takes a socket into use. */
     interface Opened {
-        /** Takes a socket that was bound to an address. Returns its number. */
+        /** Takes a socket that was bound to an address, and will close it. Returns its number. */
         int add(DatagramChannel channel, InetSocketAddress from);
     }
 
@@ -49,7 +47,6 @@ final class SourcePorts implements AutoCloseable {
     private final int count;
     private final Opened opened;
     private final InetSocketAddress[] own;
-    private final List<DatagramChannel> channels = new ArrayList<>();
 
     /** The numbers of the sockets by the index of the address and the remainder of the hash. */
     private final int[][] sockets;
@@ -116,28 +113,11 @@ final class SourcePorts implements AutoCloseable {
         boolean used = false;
         try {
             int number = opened.add(channel, from);
-            channels.add(channel);
             used = true;
             return number;
         } finally {
             if (!used) {
                 channel.close();
-            }
-        }
-    }
-
-    /** Returns a socket, in the order in which they were opened. */
-    DatagramChannel channel(int place) {
-        return channels.get(place);
-    }
-
-    @Override
-    public void close() {
-        for (DatagramChannel each : channels) {
-            try {
-                each.close();
-            } catch (IOException e) {
-                // It is closed either way.
             }
         }
     }

@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -32,9 +33,10 @@ import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
  * The UDP sockets of the device, one for each of its addresses: a {@link PacketSender} and a {@link PacketReceiver} for
- * each; the {@link SourcePorts}, which have senders only; and the {@link RingLinks} to other processes of the machine, which take their place where there are some. {@link
- * ProgressEngine} receives, the requesters and responders send. Callers must hold the lock of the device,
- * except for {@link #await} and {@link #ignore}, which only the thread of the device calls, and {@link #wakeUp} and {@link #hasLinks}.
+ * each; the {@link SourcePorts}, which have senders only; and the {@link RingLinks} to other processes of the machine,
+ * which take their place where there are some. {@link ProgressEngine} receives, the requesters and responders send. Callers
+ * must hold the lock of the device, except for {@link #await} and {@link #ignore}, which only the thread of the device
+ * calls, and {@link #wakeUp} and {@link #hasLinks}.
  *
  * <p>The sockets are not connected, and forbid fragmentation: then the kernel gives packets IP identifications that are
  * known in advance, which the checksum covers.
@@ -80,7 +82,10 @@ public final class Wire implements AutoCloseable {
 
     private final LocalAddresses addresses;
     private final InetSocketAddress[] own;
-    private final DatagramChannel[] channels;
+
+    /** By the number of the socket: those that receive, by the index of their address, and behind them those that only send. */
+    private final List<DatagramChannel> channels;
+
     private final Selector selector;
     private final InvariantCrc crc = new InvariantCrc();
 
@@ -101,7 +106,7 @@ public final class Wire implements AutoCloseable {
     /** The links in shared memory, or null where there are none. */
     private final RingLinks links;
 
-    /** By the number of the socket: of those that receive, and behind them of the source ports. */
+    /** By the number of the socket. */
     private PacketSender[] senders;
 
     private final PacketReceiver[] receivers;
@@ -146,7 +151,7 @@ public final class Wire implements AutoCloseable {
     private Wire(
             String device,
             LocalAddresses addresses,
-            DatagramChannel[] channels,
+            List<DatagramChannel> channels,
             Selector selector,
             Capture capture,
             int port,
@@ -157,7 +162,7 @@ public final class Wire implements AutoCloseable {
         this.selector = selector;
         this.capture = capture;
         this.port = port;
-        int count = channels.length;
+        int count = channels.size();
         own = new InetSocketAddress[count];
         for (int i = 0; i < count; i++) {
             own[i] = new InetSocketAddress(addresses.address(i), port);
@@ -193,14 +198,18 @@ public final class Wire implements AutoCloseable {
      * port they take the port of the first packet for that of the connection.
      */
     private SourcePorts sources(int count) {
-        if (count > 0 && port != UdpFlow.ROCE_PORT) {
-            LOG.info(
-                    "{}: all packets are sent from UDP port {}; only a device at port {} can send from others",
-                    device,
-                    port,
-                    UdpFlow.ROCE_PORT);
+        if (count == 0) {
+            return null;
         }
-        return count > 0 && port == UdpFlow.ROCE_PORT ? new SourcePorts(device, count, this::addSender, own) : null;
+        if (port == UdpFlow.ROCE_PORT) {
+            return new SourcePorts(device, count, this::addSender, own);
+        }
+        LOG.info(
+                "{}: all packets are sent from UDP port {}; only a device at port {} can send from others",
+                device,
+                port,
+                UdpFlow.ROCE_PORT);
+        return null;
     }
 
     /** Adds a sender for a socket. Returns its number. */
@@ -210,7 +219,8 @@ public final class Wire implements AutoCloseable {
         int number = peers.addSender(from);
         senders = Arrays.copyOf(senders, number + 1);
         senders[number] = added;
-        marks.add(channel);
+        channels.add(channel);
+        marks.prepare();
         return number;
     }
 
@@ -259,7 +269,7 @@ public final class Wire implements AutoCloseable {
     private PacketReceiver receiver(int index, int fd) {
         return datagrams != null && fd >= 0 && Datagrams.receiveSegments(fd) == 0
                 ? new SegmentReceiver(fd, datagrams, peers)
-                : new ChannelReceiver(channels[index], peers);
+                : new ChannelReceiver(channels.get(index), peers);
     }
 
     /**
@@ -290,7 +300,7 @@ public final class Wire implements AutoCloseable {
                 throw new IOException(NO_ADDRESS + port, taken);
             }
             try {
-                DatagramChannel[] channels = openAll(those, port);
+                List<DatagramChannel> channels = openAll(those, port);
                 return new Wire(device, those, channels, select(channels), capture, port, settings);
             } catch (BindException e) {
                 taken = e;
@@ -300,7 +310,7 @@ public final class Wire implements AutoCloseable {
     }
 
     /** Opens a selector for the sockets; on failure they are closed. */
-    private static Selector select(DatagramChannel... channels) throws IOException {
+    private static Selector select(List<DatagramChannel> channels) throws IOException {
         try {
             Selector selector = Selector.open();
             for (DatagramChannel each : channels) {
@@ -327,11 +337,11 @@ public final class Wire implements AutoCloseable {
         return address instanceof Inet4Address ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
     }
 
-    private static DatagramChannel[] openAll(LocalAddresses addresses, int port) throws IOException {
-        DatagramChannel[] channels = new DatagramChannel[addresses.count()];
+    private static List<DatagramChannel> openAll(LocalAddresses addresses, int port) throws IOException {
+        List<DatagramChannel> channels = new ArrayList<>();
         try {
-            for (int i = 0; i < channels.length; i++) {
-                channels[i] = open(new InetSocketAddress(addresses.address(i), port), RECEIVE_BYTES);
+            for (int i = 0; i < addresses.count(); i++) {
+                channels.add(open(new InetSocketAddress(addresses.address(i), port), RECEIVE_BYTES));
             }
             return channels;
         } catch (IOException e) {
@@ -355,12 +365,10 @@ public final class Wire implements AutoCloseable {
         }
     }
 
-    private static void closeAll(DatagramChannel... channels) {
+    private static void closeAll(List<DatagramChannel> channels) {
         for (DatagramChannel each : channels) {
             try {
-                if (each != null) {
-                    each.close();
-                }
+                each.close();
             } catch (IOException e) {
                 // It is closed either way.
             }
@@ -417,7 +425,7 @@ public final class Wire implements AutoCloseable {
         return index < own.length
                 && Peer.receivesWhereItSends(peer.address.getPort())
                 && isOfThisMachine(peer.address.getAddress())
-                && !isOwn(peer.address);
+                && !peers.isOwn(peer.address);
     }
 
     private boolean isOfThisMachine(InetAddress address) {
@@ -488,9 +496,7 @@ public final class Wire implements AutoCloseable {
 
     private boolean sendByChannel(ByteBuffer packet, int index, SocketAddress to) {
         try {
-            DatagramChannel channel =
-                    index < channels.length ? channels[index] : sources.channel(index - channels.length);
-            return channel.send(packet, to) > 0;
+            return channels.get(index).send(packet, to) > 0;
         } catch (IOException e) {
             // Treated as lost: the queue pair retransmits, and gives up in due time.
             tellUnreachable(to, packet.limit(), e.toString());
@@ -516,7 +522,7 @@ public final class Wire implements AutoCloseable {
                     datagrams.send(descriptors[index], bellAddress, PacketReceiver.BELL_BYTES, 0, to.struct));
         }
         try {
-            return channels[index].send(bell.clear(), to.address) > 0;
+            return channels.get(index).send(bell.clear(), to.address) > 0;
         } catch (IOException e) {
             // The peer is gone, which shows in due time.
             return true;
@@ -623,7 +629,8 @@ public final class Wire implements AutoCloseable {
         }
         // Other devices send from higher ports.
         peer.batches |= peer.address.getPort() == UdpFlow.ROCE_PORT && datagrams != null;
-        if (capture != null && !isOwn(peer.address)) {
+        // What comes from this device was captured when it was sent.
+        if (capture != null && !peers.isOwn(peer.address)) {
             capture.write(flow, identification, packets.buffer, packets.start(), length);
         }
         marked = packets.isMarked();
@@ -635,11 +642,6 @@ public final class Wire implements AutoCloseable {
     /** Returns whether a switch has marked the packet that is being handled, because it is congested. */
     public boolean isMarked() {
         return marked;
-    }
-
-    /** Returns whether a packet came from this device, so that it was captured when it was sent. */
-    private boolean isOwn(InetSocketAddress address) {
-        return peers.isOwn(address);
     }
 
     /** Waits for a packet or for {@link #wakeUp}; 0 waits forever. Only the thread of the device may call it. */
@@ -669,8 +671,8 @@ public final class Wire implements AutoCloseable {
         if (changes) {
             watched = operations;
             // Not through the set of keys, which would allocate each time that the thread of the device sleeps.
-            for (DatagramChannel each : channels) {
-                each.keyFor(selector).interestOps(operations);
+            for (int i = 0; i < own.length; i++) {
+                channels.get(i).keyFor(selector).interestOps(operations);
             }
         }
         return changes;
@@ -740,9 +742,6 @@ public final class Wire implements AutoCloseable {
     @Override
     public void close() {
         closeAll(channels);
-        if (sources != null) {
-            sources.close();
-        }
         if (group != null) {
             group.close();
         }

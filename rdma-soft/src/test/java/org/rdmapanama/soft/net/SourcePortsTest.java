@@ -175,21 +175,37 @@ class SourcePortsTest {
         }
     }
 
+    /** Numbers sockets from 1, and owns them. */
+    private static final class Opened implements SourcePorts.Opened, AutoCloseable {
+        private final List<DatagramChannel> channels = new ArrayList<>();
+
+        @Override
+        public int add(DatagramChannel channel, InetSocketAddress from) {
+            channels.add(channel);
+            return channels.size();
+        }
+
+        @Override
+        public void close() throws IOException {
+            for (DatagramChannel each : channels) {
+                each.close();
+            }
+        }
+    }
+
     /** Behind the last port there is none that may be used. */
     @Test
     void shouldGoOnWithTheFirstPortBehindTheLastOne() throws IOException {
         int last = 0xffff;
         InetSocketAddress own = socket(OWN, UdpFlow.ROCE_PORT);
-        List<InetSocketAddress> opened = new ArrayList<>();
-        SourcePorts.Opened note = (channel, from) -> {
-            opened.add(from);
-            return opened.size();
-        };
         try (DatagramChannel taken = DatagramChannel.open();
-                SourcePorts sources = new SourcePorts("soft0", 4, note, own)) {
+                Opened opened = new Opened()) {
+            SourcePorts sources = new SourcePorts("soft0", 4, opened, own);
             taken.bind(socket(OWN, last));
             assertEquals(1, sources.socket(0, last));
-            assertEquals(List.of(socket(OWN, UdpFlow.FIRST_SOURCE_PORT)), opened);
+            assertEquals(
+                    socket(OWN, UdpFlow.FIRST_SOURCE_PORT),
+                    opened.channels.getFirst().getLocalAddress());
         }
     }
 
@@ -199,7 +215,8 @@ class SourcePortsTest {
         InetSocketAddress own = socket(OWN, UdpFlow.ROCE_PORT);
         List<DatagramChannel> taken = new ArrayList<>();
         int first = 0xd000;
-        try (SourcePorts sources = new SourcePorts("soft0", 4, (channel, from) -> 1, own)) {
+        try (Opened opened = new Opened()) {
+            SourcePorts sources = new SourcePorts("soft0", 4, opened, own);
             for (int i = 0; i < 64; i++) {
                 taken.add(DatagramChannel.open().bind(socket(OWN, first + i)));
             }
@@ -233,15 +250,10 @@ class SourcePortsTest {
     @Test
     void shouldKeepLittleOfWhatArrivesAtSourcePorts() throws IOException {
         InetSocketAddress own = socket(OWN, UdpFlow.ROCE_PORT);
-        List<DatagramChannel> opened = new ArrayList<>();
-        SourcePorts.Opened note = (channel, from) -> {
-            opened.add(channel);
-            return 1;
-        };
-        try (SourcePorts sources = new SourcePorts("soft0", 1, note, own);
+        try (Opened opened = new Opened();
                 DatagramChannel stranger = DatagramChannel.open()) {
-            sources.socket(0, 0xd100);
-            DatagramChannel channel = opened.getFirst();
+            new SourcePorts("soft0", 1, opened, own).socket(0, 0xd100);
+            DatagramChannel channel = opened.channels.getFirst();
             assertTrue(channel.getOption(StandardSocketOptions.SO_RCVBUF) < 8192);
             ByteBuffer bytes = ByteBuffer.allocate(1000);
             for (int i = 0; i < MANY; i++) {
