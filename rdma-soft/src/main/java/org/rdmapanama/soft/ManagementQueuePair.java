@@ -15,9 +15,9 @@ import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
- * Queue pair 1, which carries the datagrams of connection managers, and those about shared memory. {@link SoftDevice} passes
- * it the packets that arrive; it hands valid datagrams to the connection manager of this process, or refuses them if there is
- * none. Callers must hold the lock of the device.
+ * Queue pair 1, which carries the datagrams of connection managers, and those between devices of this kind: about shared
+ * memory, and greetings. {@link SoftDevice} passes it the packets that arrive; it hands valid datagrams to the connection
+ * manager of this process, or refuses them if there is none. Callers must hold the lock of the device.
  */
 public final class ManagementQueuePair {
     private static final int PAYLOAD = Deth.OFFSET + Deth.BYTES;
@@ -113,6 +113,16 @@ public final class ManagementQueuePair {
             }
         }
         sendPacket(packet, 0);
+    }
+
+    /** Tells a device that this one is of the same kind, by a datagram from the socket that only such a device sends from. */
+    void greet(Peer to, int index) {
+        long packet = wire.beginAtSocket(to, index);
+        // A greeting that is lost costs speed, and the next connection brings another one.
+        if (packet != 0) {
+            RingOffers.writeGreeting(packet + PAYLOAD);
+            sendPacket(packet, 0);
+        }
     }
 
     /** Sends a datagram from one of the own addresses, by index. */

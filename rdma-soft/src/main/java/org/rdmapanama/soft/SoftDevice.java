@@ -449,6 +449,14 @@ public final class SoftDevice {
                 peer);
     }
 
+    /** Chooses the socket that packets of a connection are sent from, by the numbers of its queue pairs. */
+    void chooseSocket(SoftAddressHandle path, int queuePair, int destination) {
+        path.socket = wire.socketFor(path.peer, path.sourceIndex, queuePair, destination);
+        if (path.socket != path.sourceIndex && wire.mustGreet(path.peer)) {
+            management.greet(path.peer, path.sourceIndex);
+        }
+    }
+
     /** Returns the number in a struct ibv_ah. */
     int handleOf(long addressHandle) {
         return Memory.getInt(addressHandle + ibv_ah.handle$offset());

@@ -191,7 +191,7 @@ final class SoftQueuePair {
         QueuePairFields.copy(to, all, mask);
         if (leads) {
             path = newPath;
-            path.socket = device.wire().socketFor(path.peer, path.sourceIndex, number, ibv_qp_attr.dest_qp_num(all));
+            device.chooseSocket(path, number, ibv_qp_attr.dest_qp_num(all));
             peerPort = 0;
             if (requester != null) {
                 requester.path(path);

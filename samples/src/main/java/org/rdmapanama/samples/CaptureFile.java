@@ -7,6 +7,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /** A packet capture written by soft0, in pcap format; each packet is preceded by an IP and a UDP header. */
 public final class CaptureFile implements AutoCloseable {
@@ -17,7 +18,6 @@ public final class CaptureFile implements AutoCloseable {
     private static final int IPV6_BYTES = 40;
     private static final int UDP_BYTES = 8;
     private static final int CHECKSUM_BYTES = 4;
-    private static final int ROCE_PORT = 4791;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final ValueLayout.OfShort NETWORK_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -87,7 +87,7 @@ public final class CaptureFile implements AutoCloseable {
     public void forEach(Taker taker) {
         forEachRecord((ip, udp, end) -> {
             int addressBytes = udp - ip == IPV4_BYTES ? 4 : 16;
-            boolean own = isTwice(udp - 2L * addressBytes, addressBytes) && isTwice(udp, Short.BYTES);
+            boolean own = isTwice(udp - 2L * addressBytes, addressBytes) && isOfOneDevice(udp);
             long packet = udp + UDP_BYTES;
             taker.take(file.address() + packet, (int) (end - packet) - CHECKSUM_BYTES, own);
         });
@@ -112,8 +112,8 @@ public final class CaptureFile implements AutoCloseable {
     public int unknownPort() {
         int[] port = new int[1];
         forEachRecord((ip, udp, end) -> {
-            int destination = Short.toUnsignedInt(file.get(NETWORK_SHORT, udp + Short.BYTES));
-            if (Short.toUnsignedInt(file.get(NETWORK_SHORT, udp)) != ROCE_PORT && destination != ROCE_PORT) {
+            int destination = port(udp + Short.BYTES);
+            if (port(udp) != UdpFlow.ROCE_PORT && destination != UdpFlow.ROCE_PORT) {
                 port[0] = destination;
             }
         });
@@ -137,6 +137,17 @@ public final class CaptureFile implements AutoCloseable {
             boolean version4 = file.get(ValueLayout.JAVA_BYTE, ip) >> 4 == 4;
             taker.take(ip, ip + (version4 ? IPV4_BYTES : IPV6_BYTES), at);
         }
+    }
+
+    /** Whether one device has both ports of a UDP header, where the addresses are the same. */
+    private boolean isOfOneDevice(long udp) {
+        // Only the device at the usual port sends from higher ports.
+        return isTwice(udp, Short.BYTES)
+                || (port(udp) >= UdpFlow.FIRST_SOURCE_PORT && port(udp + Short.BYTES) == UdpFlow.ROCE_PORT);
+    }
+
+    private int port(long at) {
+        return Short.toUnsignedInt(file.get(NETWORK_SHORT, at));
     }
 
     /** Whether the next bytes repeat these: source and destination fields are adjacent. */

@@ -4,7 +4,7 @@ import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
- * The datagrams about links in shared memory: management datagrams of a vendor's class, which devices of other kinds do not
+ * The datagrams between devices of this kind, most of them about links in shared memory: management datagrams of a vendor's class, which devices of other kinds do not
  * know and drop. (Section 16.5 of the InfiniBand Architecture Specification, volume 1.) The methods take the address of a
  * datagram of {@link Mad#BYTES} bytes. Stateless.
  */
@@ -14,6 +14,9 @@ final class RingMessage {
 
     /** The file is open. */
     static final int ACCEPT = 2;
+
+    /** A device of this kind is here. The datagram itself says so, by the port that it comes from: nothing is to be done. */
+    static final int GREETING = 3;
 
     /** Base version 1, a class of vendors, its version, and the method Send, which nobody answers. */
     private static final int HEADER = 0x01_32_01_03;
@@ -37,18 +40,23 @@ final class RingMessage {
     private RingMessage() {}
 
     static void write(long mad, int kind, long transaction, RingFile.Key key) {
+        begin(mad, kind);
+        Memory.putNetLong(mad + TRANSACTION, transaction);
+        Memory.putNetLong(mad + NAME_AT, key.nameHigh());
+        Memory.putNetLong(mad + NAME_AT + Long.BYTES, key.nameLow());
+        Memory.putNetLong(mad + SECRET_AT, key.secretHigh());
+        Memory.putNetLong(mad + SECRET_AT + Long.BYTES, key.secretLow());
+    }
+
+    /** Writes a datagram of a kind that is about no file. */
+    static void begin(long mad, int kind) {
         Memory.zero(mad, Mad.BYTES);
         Memory.putNetInt(mad, HEADER);
-        Memory.putNetLong(mad + TRANSACTION, transaction);
         Memory.putNetShort(mad + ATTRIBUTE, (short) kind);
         Memory.putNetInt(mad + VENDOR_AT, VENDOR);
         Memory.putNetLong(mad + MAGIC_AT, MAGIC);
         Memory.putNetInt(mad + VERSION_AT, RingFile.VERSION);
         Memory.putNetInt(mad + RING_BYTES_AT, RingFile.RING_BYTES);
-        Memory.putNetLong(mad + NAME_AT, key.nameHigh());
-        Memory.putNetLong(mad + NAME_AT + Long.BYTES, key.nameLow());
-        Memory.putNetLong(mad + SECRET_AT, key.secretHigh());
-        Memory.putNetLong(mad + SECRET_AT + Long.BYTES, key.secretLow());
     }
 
     /** Returns whether it is a datagram of this kind, of a device that lays out the memory in the same way. */

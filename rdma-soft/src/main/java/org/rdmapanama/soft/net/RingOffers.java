@@ -302,6 +302,11 @@ public final class RingOffers implements AutoCloseable {
         return RingMessage.isValid(mad);
     }
 
+    /** Writes a datagram that says nothing but which kind of device it comes from. */
+    public static void writeGreeting(long mad) {
+        RingMessage.begin(mad, RingMessage.GREETING);
+    }
+
     /** Takes a datagram. Anybody may have sent it: trust nothing in it. */
     public void take(long message, Peer from, int index) {
         if (links == null || !wire.isOfThisMachine(from, index)) {

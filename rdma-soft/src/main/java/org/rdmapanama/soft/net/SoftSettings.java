@@ -89,7 +89,12 @@ public record SoftSettings(
                 ring(System.getProperty(PREFIX + "ring", "auto")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)),
                 Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")),
-                number("source.ports", 0, 0, SourcePorts.MOST, "a number from 0 to " + SourcePorts.MOST));
+                number(
+                        "source.ports",
+                        SourcePorts.USUAL,
+                        0,
+                        SourcePorts.MOST,
+                        "a number from 0 to " + SourcePorts.MOST));
     }
 
     /** A variable that is empty counts as not set. */

@@ -23,8 +23,10 @@ import org.rdmapanama.soft.wire.UdpFlow;
 final class SourcePorts {
     private static final Logger LOG = LogManager.getLogger(SourcePorts.class);
 
-    /** How many there can be for an address. */
+    /** How many there can be for an address, and how many there are unless the settings say otherwise. */
     static final int MOST = 64;
+
+    static final int USUAL = 16;
 
     /** The requested size of the receive buffers, which the kernel rounds up to the least that it allows. */
     static final int RECEIVE_BYTES = 1;

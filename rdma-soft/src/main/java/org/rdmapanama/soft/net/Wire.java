@@ -204,7 +204,7 @@ public final class Wire implements AutoCloseable {
         if (port == UdpFlow.ROCE_PORT) {
             return new SourcePorts(device, count, this::addSender, own);
         }
-        LOG.info(
+        LOG.debug(
                 "{}: all packets are sent from UDP port {}; only a device at port {} can send from others",
                 device,
                 port,
@@ -247,9 +247,19 @@ public final class Wire implements AutoCloseable {
      */
     private boolean batches(InetSocketAddress peer) {
         int port = peer.getPort();
-        return peer.getAddress() instanceof Inet6Address
-                || isOfThisMachine(peer.getAddress())
-                || (port != UdpFlow.ROCE_PORT && Peer.receivesWhereItSends(port));
+        return batchesAt(peer.getAddress()) || (port != UdpFlow.ROCE_PORT && Peer.receivesWhereItSends(port));
+    }
+
+    private boolean batchesAt(InetAddress address) {
+        return address instanceof Inet6Address || isOfThisMachine(address);
+    }
+
+    /**
+     * Returns whether a peer can know that it may send this device many packets at once only by a packet from port {@value
+     * UdpFlow#ROCE_PORT}. Devices of other kinds send from higher ports.
+     */
+    public boolean mustGreet(Peer peer) {
+        return !batchesAt(peer.address.getAddress());
     }
 
     private PacketSender sender(int index, int fd) {

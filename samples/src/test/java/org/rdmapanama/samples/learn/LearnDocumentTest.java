@@ -192,7 +192,7 @@ class LearnDocumentTest {
                 .map(line ->
                         VARYING_FIELD.matcher(line).find() ? BYTE.matcher(line).replaceAll(" ..") : line)
                 .map(line -> line.replaceAll("identification \\d+", "identification 0")
-                        .replaceAll("source port \\d+", "source port 4791")
+                        .replaceAll("source port \\d+", "source port .....")
                         .replaceAll("destination port \\d+.*", "destination port 4791 is RoCE v2"))
                 .collect(Collectors.joining("\n"));
         return "```text\n" + masked(text) + "\n```\n";
