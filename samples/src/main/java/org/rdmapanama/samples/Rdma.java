@@ -1,6 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import org.rdmapanama.samples.collective.CollectiveCommand;
 import org.rdmapanama.samples.learn.LearnCommand;
@@ -21,6 +22,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.RunLast;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The program {@code bin/rdma}: commands that show RDMA at work. */
 @Command(
@@ -33,6 +35,8 @@ import picocli.CommandLine.Spec;
             "  RDMA_DEVICE        the device to use if no option names one",
             "  RDMA_SOFT_ADDRESS  the addresses of soft0: addresses and interfaces, with",
             "                     commas, or 'all'; by default the loopback addresses only",
+            "",
+            "'rdma COMMAND --help' and 'rdma help COMMAND' say more about a command.",
             "",
             "Exit status:",
             "  0    success",
@@ -84,7 +88,18 @@ public final class Rdma implements Runnable {
      * @param arguments the command and its options; {@code --help} lists them
      */
     public static void main(String[] arguments) {
-        Interruption.runAndExit(() -> commandLine(COMMANDS, arguments).execute(arguments));
+        String[] words = helpAsOption(arguments);
+        Interruption.runAndExit(() -> commandLine(COMMANDS, words).execute(words));
+    }
+
+    /** Returns the arguments with {@code help COMMAND} as {@code COMMAND --help}. */
+    static String[] helpAsOption(String... arguments) {
+        if (arguments.length == 0 || !arguments[0].equals("help")) {
+            return arguments;
+        }
+        String[] words = Arrays.copyOfRange(arguments, 1, arguments.length + 1);
+        words[arguments.length - 1] = "--help";
+        return words;
     }
 
     /**
@@ -129,6 +144,7 @@ public final class Rdma implements Runnable {
     }
 
     private int execute(ParseResult parsed) {
+        refuseUnknown(parsed);
         Integer help = CommandLine.executeHelpRequest(parsed);
         if (help != null) {
             return help;
@@ -142,6 +158,14 @@ public final class Rdma implements Runnable {
         } catch (Failure e) {
             throw new ExecutionException(spec.commandLine(), e.getMessage(), e);
         }
+    }
+
+    /** With an option for help, picocli accepts any words. */
+    private static void refuseUnknown(ParseResult parsed) {
+        if (!parsed.unmatched().isEmpty()) {
+            throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
+        }
+        parsed.subcommands().forEach(Rdma::refuseUnknown);
     }
 
     @Override

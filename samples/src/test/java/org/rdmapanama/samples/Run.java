@@ -40,10 +40,11 @@ public final class Run {
     }
 
     private void execute() {
-        CommandLine commandLine = commandLine(arguments);
+        String[] words = Rdma.helpAsOption(arguments);
+        CommandLine commandLine = commandLine(words);
         commandLine.setOut(new PrintWriter(out, true));
         commandLine.setErr(new PrintWriter(err, true));
-        status = commandLine.execute(arguments);
+        status = commandLine.execute(words);
     }
 
     /** Interrupts the thread of the command, as Ctrl-C does. */

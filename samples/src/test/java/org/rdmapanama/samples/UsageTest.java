@@ -18,6 +18,11 @@ class UsageTest {
     @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
             ""                                        | which command?
             nonsense                                  | there is no command 'nonsense': choose devices, device-info, pingpong,
+            nonsense --help                           | there is no command 'nonsense': choose devices, device-info, pingpong,
+            help nonsense                             | there is no command 'nonsense': choose devices, device-info, pingpong,
+            help perf nonsense                        | there is no test 'nonsense': choose server, today, atomic-bw,
+            help devices extra                        | devices takes no operand: 'extra'
+            perf write-bw -h --nonsense               | Unknown option: '--nonsense'
             devices extra                             | devices takes no operand: 'extra'
             device-info nodev                         | device-info takes no operand: 'nodev'; if that is a device, write -d nodev
             hello x y                                 | hello takes no operand: 'x', 'y'
@@ -224,6 +229,9 @@ class UsageTest {
                 "learn -h",
                 "--pcap /no/such/file hello -h",
                 "perf today --help",
+                "help",
+                "help perf",
+                "help perf write-bw",
                 "--version"
             })
     void shouldHelp(String arguments) throws Exception {
@@ -231,6 +239,15 @@ class UsageTest {
         assertEquals(0, run.join(), run::toString);
         assertEquals("", run.err());
         assertTrue(run.out().contains("rdma"), run::toString);
+    }
+
+    @Test
+    void shouldHelpAsACommandAndAsAnOption() throws Exception {
+        Run option = Run.start("perf", "write-bw", "--help");
+        Run command = Run.start("help", "perf", "write-bw");
+        assertEquals(0, option.join(), option::toString);
+        assertEquals(0, command.join(), command::toString);
+        assertEquals(option.out(), command.out());
     }
 
     /** A command that is named first is the only one that is built; its help is as if all were. */
