@@ -23,12 +23,6 @@ final class Contest {
     private final LongSupplier clock;
     private final long turnNanos = Integer.getInteger(MILLIS, DEFAULT_MILLIS) * 1_000_000L;
 
-    /** Something to time. */
-    @FunctionalInterface
-    interface Step {
-        void run() throws Exception;
-    }
-
     /** A way to do something. */
     record Way(String title, Step step) {}
 

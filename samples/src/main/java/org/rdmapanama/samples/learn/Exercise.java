@@ -9,12 +9,6 @@ abstract class Exercise {
 
     Board board;
 
-    /** Statements that may fail. */
-    @FunctionalInterface
-    interface Step {
-        void run() throws Exception;
-    }
-
     /** Says whether a prediction is true. Numbers are compared by their value. */
     void predict(Object predicted, Object observed) {
         board.say(

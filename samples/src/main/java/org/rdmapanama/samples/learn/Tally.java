@@ -16,12 +16,6 @@ final class Tally {
     private final Board board;
     private final Set<String> missing = new LinkedHashSet<>();
 
-    /** What a line of the table is about. */
-    @FunctionalInterface
-    interface Step {
-        void run() throws Exception;
-    }
-
     /** Begins with the head of the table. */
     Tally(Board board, String title) {
         this.board = board;

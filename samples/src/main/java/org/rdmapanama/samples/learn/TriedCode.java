@@ -63,7 +63,7 @@ final class TriedCode {
         return board -> {
             Exercise exercise = (Exercise) type.getDeclaredConstructor().newInstance();
             exercise.board = board;
-            ((Exercise.Step) exercise).run();
+            ((Step) exercise).run();
         };
     }
 
@@ -109,7 +109,7 @@ final class TriedCode {
     /** Everything that precedes the statements is on their first line, so that the compiler counts lines as the reader does. */
     private static String source(String name, String statements) {
         return "package " + PACKAGE + ";" + IMPORTS + "final class " + name
-                + " extends Exercise implements Exercise.Step { @Override public void run() throws Exception { "
+                + " extends Exercise implements Step { @Override public void run() throws Exception { "
                 + statements + "\n}}\n";
     }
 

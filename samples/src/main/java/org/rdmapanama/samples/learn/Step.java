@@ -1,0 +1,7 @@
+package org.rdmapanama.samples.learn;
+
+/** Something to do that may fail. */
+@FunctionalInterface
+interface Step {
+    void run() throws Exception;
+}
