@@ -1,6 +1,8 @@
 package org.rdmapanama.samples.figures;
 
 import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import javax.xml.stream.XMLOutputFactory;
 import javax.xml.stream.XMLStreamException;
@@ -94,6 +96,27 @@ public final class Svg {
      */
     public static double widthOf(String words) {
         return words.length() * CHARACTER * FONT;
+    }
+
+    /**
+     * Joins pieces of text by spaces into lines, each with as many pieces as fit.
+     *
+     * @param pieces what is not divided
+     * @param width how wide a line may be; one with a single piece may be wider
+     * @return the lines, of which there is at least one
+     */
+    public static List<String> lines(List<String> pieces, double width) {
+        List<String> lines = new ArrayList<>();
+        StringBuilder line = new StringBuilder();
+        for (String piece : pieces) {
+            if (!line.isEmpty() && widthOf(line + " " + piece) > width) {
+                lines.add(line.toString());
+                line.setLength(0);
+            }
+            line.append(line.isEmpty() ? "" : " ").append(piece);
+        }
+        lines.add(line.toString());
+        return lines;
     }
 
     /**

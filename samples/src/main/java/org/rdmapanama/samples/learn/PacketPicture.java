@@ -25,9 +25,9 @@ final class PacketPicture implements Figure {
     private static final int MOST_ENDS = 3;
 
     /** So narrow that two ends fit on the screen of a phone. */
-    private static final int LETTERS = 36;
+    private static final double TEXT = Svg.widthOf("m".repeat(36));
 
-    private static final double GAP = Svg.widthOf("m".repeat(LETTERS)) + 24;
+    private static final double GAP = TEXT + 24;
     private static final double MARGIN = 28;
     private static final double LINE = 15;
     private static final double HEAD = 24;
@@ -174,18 +174,10 @@ final class PacketPicture implements Figure {
 
     /** Divides details at their commas, or else at spaces, into lines that fit between two ends. */
     private static List<String> lines(String details) {
-        List<String> lines = new ArrayList<>();
-        StringBuilder line = new StringBuilder();
+        List<String> pieces = new ArrayList<>();
         for (String part : details.split("(?<=,) ", -1)) {
-            for (String piece : part.length() > LETTERS ? part.split(" ", -1) : new String[] {part}) {
-                if (!line.isEmpty() && line.length() + 1 + piece.length() > LETTERS) {
-                    lines.add(line.toString());
-                    line.setLength(0);
-                }
-                line.append(line.isEmpty() ? "" : " ").append(piece);
-            }
+            pieces.addAll(Svg.widthOf(part) > TEXT ? List.of(part.split(" ", -1)) : List.of(part));
         }
-        lines.add(line.toString());
-        return lines;
+        return Svg.lines(pieces, TEXT);
     }
 }

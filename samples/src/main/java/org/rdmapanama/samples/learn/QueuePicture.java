@@ -138,16 +138,6 @@ final class QueuePicture implements Figure {
 
     /** Divides what has happened into lines that are not wider than the queues. */
     private static List<String> lines(String event) {
-        List<String> lines = new ArrayList<>();
-        StringBuilder line = new StringBuilder();
-        for (String word : event.split(" ", -1)) {
-            if (!line.isEmpty() && Svg.widthOf(line + " " + word) > width() - 2 * MARGIN) {
-                lines.add(line.toString());
-                line.setLength(0);
-            }
-            line.append(line.isEmpty() ? "" : " ").append(word);
-        }
-        lines.add(line.toString());
-        return lines;
+        return Svg.lines(List.of(event.split(" ", -1)), width() - 2 * MARGIN);
     }
 }
