@@ -327,8 +327,17 @@ public final class Svg {
                         .replaceAll("\\.$", "");
     }
 
-    private static String escaped(String text) {
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+    /**
+     * Returns text as XML and HTML have it between tags and in attributes.
+     *
+     * @param text any text
+     * @return the text, in which no character is taken for markup
+     */
+    public static String escaped(String text) {
+        return text.replace("&", "&amp;")
+                .replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\"", "&quot;");
     }
 
     @FunctionalInterface

@@ -134,9 +134,9 @@ final class LearnPage {
         return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                 + "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
                 + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                + "<title>" + escaped(title) + "</title>\n<style>\n" + STYLE + Svg.style()
+                + "<title>" + Svg.escaped(title) + "</title>\n<style>\n" + STYLE + Svg.style()
                 + "</style>\n</head>\n<body>\n"
-                + body + "<footer><p>" + escaped(remark) + "</p></footer>\n</body>\n</html>\n";
+                + body + "<footer><p>" + Svg.escaped(remark) + "</p></footer>\n</body>\n</html>\n";
     }
 
     /** Returns the headings in their order, with the names by which links reach them, which are those of GitHub. */
@@ -165,9 +165,9 @@ final class LearnPage {
         anchors.forEach((heading, anchor) -> {
             if (heading.getLevel() == 2) {
                 contents.append("<li><a href=\"#")
-                        .append(escaped(anchor))
+                        .append(Svg.escaped(anchor))
                         .append("\">")
-                        .append(escaped(text(heading)))
+                        .append(Svg.escaped(text(heading)))
                         .append("</a></li>\n");
             }
         });
@@ -202,13 +202,6 @@ final class LearnPage {
         return block;
     }
 
-    private static String escaped(String text) {
-        return text.replace("&", "&amp;")
-                .replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("\"", "&quot;");
-    }
-
     /** Puts drawings in the place of pictures, names of documents in that of links to them, and takes away the marks. */
     private final class Adapter extends AbstractVisitor {
         private static final String COMMENT = "<!--";
@@ -220,7 +213,7 @@ final class LearnPage {
                 if (picture != null) {
                     paragraph.insertBefore(block("<figure>\n<div class=\"scrolled drawn\" tabindex=\"0\">\n"
                             + picture.figure().draw().element()
-                            + "\n</div>\n<figcaption>" + escaped(text(image)) + "</figcaption>\n</figure>"));
+                            + "\n</div>\n<figcaption>" + Svg.escaped(text(image)) + "</figcaption>\n</figure>"));
                     paragraph.unlink();
                     return;
                 }

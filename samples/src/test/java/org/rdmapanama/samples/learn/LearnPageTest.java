@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.Rdma;
+import org.rdmapanama.samples.figures.Svg;
 
 /** The page has all lessons with what they print and draw, its links lead somewhere, and its file is there as a whole or not. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -49,7 +50,9 @@ class LearnPageTest {
             assertTrue(page.contains("<h2 id=\"" + output.lesson().number() + "-"), output.lesson()::title);
             String printed = output.withoutPacketsAsText().text();
             assertTrue(
-                    page.contains(escaped("$ bin/rdma learn " + output.lesson().number() + "\n" + printed)), printed);
+                    page.contains(
+                            Svg.escaped("$ bin/rdma learn " + output.lesson().number() + "\n" + printed)),
+                    printed);
             for (Picture picture : output.pictures()) {
                 assertTrue(page.contains(picture.figure().draw().element()), picture::toString);
                 assertTrue(
@@ -64,13 +67,6 @@ class LearnPageTest {
         assertTrue(page.contains("to queue pair 0x"), "the headers of a packet");
         assertFalse(page.contains("0x......"), "numbers of this run are not hidden");
         assertFalse(page.contains("<!-- "), "marks of the document");
-    }
-
-    private static String escaped(String text) {
-        return text.replace("&", "&amp;")
-                .replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("\"", "&quot;");
     }
 
     @Test
