@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.figures;
 
 import java.util.Locale;
+import java.util.function.BiFunction;
 
 /**
  * The colours of drawings, each for a light and for a dark screen. On {@link #PAPER} and on {@link #BOX}, text in every other
@@ -60,18 +61,30 @@ public enum Colour {
 
     /** Returns the rules of all classes, for a dark screen where the reader's is one. */
     static String rules() {
-        StringBuilder rules = new StringBuilder();
-        for (Colour each : values()) {
-            rules.append(each.rules(each.light));
-        }
-        rules.append("@media (prefers-color-scheme: dark) {\n");
-        for (Colour each : values()) {
-            rules.append(each.rules(each.dark));
-        }
-        return rules.append("}\n").toString();
+        return style((each, value) ->
+                "." + each.fill() + " { fill: " + value + " } ." + each.stroke() + " { stroke: " + value + " }\n");
     }
 
-    private String rules(String colour) {
-        return "." + fill() + " { fill: " + colour + " } ." + stroke() + " { stroke: " + colour + " }\n";
+    /**
+     * Returns rules of CSS that define each colour as a variable with its name, such as {@code --ink}, for a dark screen where
+     * the reader's is one.
+     *
+     * @return the rules
+     */
+    public static String variables() {
+        return style((each, value) -> ":root { --" + each.name().toLowerCase(Locale.ROOT) + ": " + value + " }\n");
+    }
+
+    /** Returns the rules of each colour, given its value for a light screen, and those for a dark one. */
+    private static String style(BiFunction<Colour, String, String> rules) {
+        StringBuilder style = new StringBuilder();
+        for (Colour each : values()) {
+            style.append(rules.apply(each, each.light));
+        }
+        style.append("@media (prefers-color-scheme: dark) {\n");
+        for (Colour each : values()) {
+            style.append(rules.apply(each, each.dark));
+        }
+        return style.append("}\n").toString();
     }
 }

@@ -26,6 +26,7 @@ import org.commonmark.node.SoftLineBreak;
 import org.commonmark.node.Text;
 import org.commonmark.parser.Parser;
 import org.commonmark.renderer.html.HtmlRenderer;
+import org.rdmapanama.samples.figures.Colour;
 import org.rdmapanama.samples.figures.Svg;
 
 /**
@@ -35,30 +36,29 @@ import org.rdmapanama.samples.figures.Svg;
 final class LearnPage {
     private static final String DOCUMENT = "LEARN.md";
     private static final List<Extension> EXTENSIONS = List.of(TablesExtension.create());
+
+    /** The colours are variables of {@link Colour}. */
     private static final String STYLE = """
-            :root { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --box: #f3f5f7; --line: #d1d9e0; --link: #0550ae }
-            @media (prefers-color-scheme: dark) {
-            :root { --paper: #0d1117; --ink: #e6edf3; --box: #1c232c; --line: #3d444d; --link: #79c0ff }
-            }
+            :root { color-scheme: light dark }
             * { box-sizing: border-box }
             html { -webkit-text-size-adjust: 100% }
             body { margin: 0 auto; padding: 16px; max-width: 932px; background: var(--paper); color: var(--ink);
                 font: 16px/1.55 system-ui, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; overflow-wrap: break-word }
             h1, h2, h3 { line-height: 1.25 }
-            h2 { margin-top: 2.2em; padding-bottom: .25em; border-bottom: 1px solid var(--line) }
-            a { color: var(--link) }
+            h2 { margin-top: 2.2em; padding-bottom: .25em; border-bottom: 1px solid var(--grid) }
+            a { color: var(--blue) }
             pre, code { font-family: ui-monospace, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace }
             code { font-size: 87.5%; padding: .1em .3em; border-radius: 4px; background: var(--box) }
-            pre { overflow-x: auto; padding: 12px; border: 1px solid var(--line); border-radius: 6px; background: var(--box);
+            pre { overflow-x: auto; padding: 12px; border: 1px solid var(--grid); border-radius: 6px; background: var(--box);
                 font-size: 13px; line-height: 1.4 }
             pre code { font-size: inherit; padding: 0; background: none }
             .scrolled { overflow-x: auto }
             table { border-collapse: collapse }
-            th, td { padding: 6px 10px; border: 1px solid var(--line); text-align: left; vertical-align: top }
+            th, td { padding: 6px 10px; border: 1px solid var(--grid); text-align: left; vertical-align: top }
             figure { margin: 1.2em 0 }
-            .scrolled.drawn { border: 1px solid var(--line); border-radius: 6px }
+            .scrolled.drawn { border: 1px solid var(--grid); border-radius: 6px }
             figcaption { font-size: 14px; margin-top: .3em }
-            nav { padding: 4px 16px; border: 1px solid var(--line); border-radius: 6px }
+            nav { padding: 4px 16px; border: 1px solid var(--grid); border-radius: 6px }
             nav li { padding: 3px 0 }
             """;
 
@@ -134,7 +134,7 @@ final class LearnPage {
         return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                 + "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
                 + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                + "<title>" + Svg.escaped(title) + "</title>\n<style>\n" + STYLE + Svg.style()
+                + "<title>" + Svg.escaped(title) + "</title>\n<style>\n" + Colour.variables() + STYLE + Svg.style()
                 + "</style>\n</head>\n<body>\n"
                 + body + "<footer><p>" + Svg.escaped(remark) + "</p></footer>\n</body>\n</html>\n";
     }

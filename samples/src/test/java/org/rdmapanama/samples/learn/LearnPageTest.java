@@ -13,7 +13,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,6 +27,7 @@ import org.rdmapanama.samples.figures.Svg;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LearnPageTest {
     private static final Pattern LINK = Pattern.compile("<a [^>]*href=\"([^\"]*)\"");
+    private static final Pattern COLOUR = Pattern.compile("var\\(--(\\w+)\\)");
     private static final Pattern ANCHOR = Pattern.compile(" id=\"([^\"]*)\"");
 
     @TempDir
@@ -40,6 +40,10 @@ class LearnPageTest {
 
     private static String page() throws Exception {
         return LearnPage.of(LessonRuns.all(), LessonRuns.withHeaders(Lesson.WRITE), "the remark");
+    }
+
+    private static List<String> found(Pattern pattern, String page) {
+        return pattern.matcher(page).results().map(each -> each.group(1)).toList();
     }
 
     @Test
@@ -72,10 +76,8 @@ class LearnPageTest {
     @Test
     void shouldLinkToNothingThatIsNotThere() throws Exception {
         String page = page();
-        Set<String> anchors =
-                ANCHOR.matcher(page).results().map(each -> each.group(1)).collect(Collectors.toSet());
-        List<String> links =
-                LINK.matcher(page).results().map(each -> each.group(1)).toList();
+        Set<String> anchors = Set.copyOf(found(ANCHOR, page));
+        List<String> links = found(LINK, page);
         assertTrue(links.size() > Lesson.values().length, links::toString);
         for (String link : links) {
             assertTrue(
@@ -84,6 +86,17 @@ class LearnPageTest {
         }
         assertTrue(page.contains("(<code>docs/SOFT.md</code>)"), "other documents are named");
         assertTrue(page.contains("(<code>README.md</code>)"), "from the top of the repository");
+    }
+
+    @Test
+    void shouldDefineTheColoursThatItUses() throws Exception {
+        String page = page();
+        Set<String> used = Set.copyOf(found(COLOUR, page));
+        assertTrue(used.contains("ink"), used::toString);
+        for (String each : used) {
+            // For a light and for a dark screen.
+            assertEquals(3, page.split(":root \\{ --" + each + ": #", -1).length, each);
+        }
     }
 
     @Test
