@@ -7,6 +7,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /** A packet capture written by soft0, in pcap format; each packet is preceded by an IP and a UDP header. */
@@ -17,7 +18,6 @@ public final class CaptureFile implements AutoCloseable {
     private static final int IPV4_BYTES = 20;
     private static final int IPV6_BYTES = 40;
     private static final int UDP_BYTES = 8;
-    private static final int CHECKSUM_BYTES = 4;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final ValueLayout.OfShort NETWORK_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -89,7 +89,7 @@ public final class CaptureFile implements AutoCloseable {
             int addressBytes = udp - ip == IPV4_BYTES ? 4 : 16;
             boolean own = isTwice(udp - 2L * addressBytes, addressBytes) && isOfOneDevice(udp);
             long packet = udp + UDP_BYTES;
-            taker.take(file.address() + packet, (int) (end - packet) - CHECKSUM_BYTES, own);
+            taker.take(file.address() + packet, (int) (end - packet) - InvariantCrc.BYTES, own);
         });
     }
 

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.zip.CRC32;
+import org.rdmapanama.soft.wire.InvariantCrc;
 
 /**
  * A packet of RoCE v2 as RoCE v1 would carry it: right in an Ethernet frame, with the global route header of InfiniBand in the
@@ -11,7 +12,6 @@ import java.util.zip.CRC32;
  */
 final class RoceV1Packet {
     static final int GRH_BYTES = 40;
-    static final int CRC_BYTES = 4;
 
     /** The next header after a global route header: a base transport header. */
     static final int BTH = 0x1b;
@@ -23,7 +23,7 @@ final class RoceV1Packet {
     /** Returns the frame, from index 0 to its limit. */
     static ByteBuffer of(RoceV2Packet packet) {
         ByteBuffer transport = packet.transport();
-        int payload = transport.remaining() + CRC_BYTES;
+        int payload = transport.remaining() + InvariantCrc.BYTES;
         ByteBuffer frame = ByteBuffer.allocateDirect(EthernetHeader.BYTES + GRH_BYTES + payload);
         EthernetHeader.putExample(frame, EthernetHeader.ROCE_V1);
         globalRouteHeader(frame, packet, payload);

@@ -4,15 +4,13 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.UdpFlow;
 
 /** A packet that soft0 has sent, in its frame of the loopback interface. */
 final class RoceV2Packet {
-    private static final int ROCE_PORT = 4791;
     private static final int UDP_BYTES = 8;
-
-    /** An invariant CRC. */
-    private static final int CRC_BYTES = 4;
 
     private final ByteBuffer frame;
 
@@ -49,7 +47,7 @@ final class RoceV2Packet {
     /** Returns the base transport header and all that follows it, without the CRC. */
     ByteBuffer transport() {
         int start = EthernetHeader.BYTES + (isVersion6() ? IpHeader.IPV6_BYTES : IpHeader.IPV4_BYTES) + UDP_BYTES;
-        return frame.slice(start, frame.limit() - CRC_BYTES - start);
+        return frame.slice(start, frame.limit() - InvariantCrc.BYTES - start);
     }
 
     /** Returns the data without its padding. */
@@ -74,7 +72,9 @@ final class RoceV2Packet {
         int port = fields.next16();
         fields.field(
                 2,
-                port == ROCE_PORT ? "destination port %d is RoCE v2" : "destination port %d: another soft0 has 4791",
+                port == UdpFlow.ROCE_PORT
+                        ? "destination port %d is RoCE v2"
+                        : "destination port %d: another soft0 has 4791",
                 port);
         fields.field(2, "%d bytes with this header", fields.next16());
         fields.field(2, fields.next16() == 0 ? "no checksum: over IPv4, RoCE v2 has none" : "checksum");

@@ -6,13 +6,12 @@ import org.rdmapanama.soft.wire.AtomicEth;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.Ieth;
+import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Reth;
 
 /** The part of a packet that InfiniBand and both versions of RoCE share: from the base transport header to the invariant CRC. */
 final class TransportHeaders {
-    private static final int CRC_BYTES = 4;
-
     private TransportHeaders() {}
 
     /** Shows the rest of a frame. */
@@ -22,9 +21,9 @@ final class TransportHeaders {
         base(fields);
         extended(fields, opcode);
         int pad = Bth.pad(packet);
-        fields.data(fields.remaining() - CRC_BYTES - pad, pad);
+        fields.data(fields.remaining() - InvariantCrc.BYTES - pad, pad);
         fields.header("ICRC", "invariant CRC");
-        fields.field(CRC_BYTES, "CRC of all that routers do not change");
+        fields.field(InvariantCrc.BYTES, "CRC of all that routers do not change");
     }
 
     private static void base(FieldTable fields) {
