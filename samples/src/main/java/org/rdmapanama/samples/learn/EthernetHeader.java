@@ -40,13 +40,7 @@ final class EthernetHeader {
     }
 
     private static String address(FieldTable fields) {
-        byte[] bytes = new byte[ADDRESS_BYTES];
-        long six = fields.next64() >>> Short.SIZE;
-        for (int i = ADDRESS_BYTES - 1; i >= 0; i--) {
-            bytes[i] = (byte) six;
-            six >>>= Byte.SIZE;
-        }
-        return HEX.formatHex(bytes);
+        return HEX.formatHex(fields.next(ADDRESS_BYTES));
     }
 
     private static String name(int type) {

@@ -72,7 +72,8 @@ final class FieldTable {
         }
     }
 
-    private byte[] next(int count) {
+    /** Returns the next bytes. */
+    byte[] next(int count) {
         byte[] bytes = new byte[count];
         frame.get(frame.position(), bytes);
         return bytes;
