@@ -89,8 +89,9 @@ final class KeyGuesses {
         }
         int bits = Integer.bitCount(ones & zeros);
         board.say("of the 32 bits of a key, %d differ among %d keys", bits, KEYS);
-        sayOdds("1 region", 0x1p0 * (1L << bits));
-        sayOdds(MANY_REGIONS + " regions", (double) (1L << bits) / MANY_REGIONS);
+        double keys = 1L << bits;
+        sayOdds("1 region", keys);
+        sayOdds(MANY_REGIONS + " regions", keys / MANY_REGIONS);
     }
 
     private void sayOdds(String reachable, double needed) {
