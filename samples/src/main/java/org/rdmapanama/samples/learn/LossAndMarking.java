@@ -59,13 +59,11 @@ final class LossAndMarking {
         List<String> ofB = List.of(PREFIX + "ring=none", PREFIX + "congestion=dcqcn");
         try (OtherProcess b = new OtherProcess(GoodputEnd.class, ofB, LIMIT);
                 OtherProcess a = new OtherProcess(GoodputEnd.class, ofA, LIMIT)) {
-            String[] placeOfA = a.next(GoodputEnd.IS_AT)
-                    .substring(GoodputEnd.IS_AT.length())
-                    .split(" ", 2);
-            String placeOfB = b.next(GoodputEnd.IS_AT).substring(GoodputEnd.IS_AT.length());
+            String[] placeOfA = a.nextAfter(GoodputEnd.IS_AT).split(" ", 2);
+            String placeOfB = b.nextAfter(GoodputEnd.IS_AT);
             b.tell("lend " + placeOfA[0]);
             a.tell("write " + placeOfB + " " + WARMUP_MILLIS + " " + MILLIS);
-            return Goodput.of(a.next(GoodputEnd.DONE).substring(GoodputEnd.DONE.length()));
+            return Goodput.of(a.nextAfter(GoodputEnd.DONE));
         }
     }
     // end

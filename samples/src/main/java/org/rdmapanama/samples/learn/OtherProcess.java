@@ -104,6 +104,11 @@ final class OtherProcess implements AutoCloseable {
         }
     }
 
+    /** Returns what follows the beginning in the next line that has it. */
+    String nextAfter(String beginning) throws InterruptedException {
+        return next(beginning).substring(beginning.length());
+    }
+
     private void skip(String text) {
         if (!text.isBlank()) {
             skipped.add(text);
