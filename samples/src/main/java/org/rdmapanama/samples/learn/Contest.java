@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
 /** A table of choices, each of which is timed in turns with its opposite. Threads: one. */
 final class Contest {
     /** A system property: how many milliseconds each turn takes; 20 if it is missing. */
-    static final String MILLIS = "org.rdmapanama.learn.millis";
+    static final String TURN_MILLIS = "org.rdmapanama.samples.learn.turnMillis";
 
     /** Odd, so that one of them is the median. */
     static final int ROUNDS = 9;
@@ -21,7 +21,7 @@ final class Contest {
 
     private final Board board;
     private final LongSupplier clock;
-    private final long turnNanos = Integer.getInteger(MILLIS, DEFAULT_MILLIS) * 1_000_000L;
+    private final long turnNanos = Integer.getInteger(TURN_MILLIS, DEFAULT_MILLIS) * 1_000_000L;
 
     /** A way to do something. */
     record Way(String title, Step step) {}

@@ -11,11 +11,10 @@ import org.rdmapanama.samples.figures.BarChart;
  * marks them.
  */
 final class LossAndMarking {
-    /** The property that says for how long. */
-    static final String MILLIS_PROPERTY = "org.rdmapanama.samples.learn.millis";
+    /** A system property: for how many milliseconds A writes in each network; 800 if it is missing. */
+    static final String WRITING_MILLIS = "org.rdmapanama.samples.learn.writingMillis";
 
-    /** For how long A writes in each network, in milliseconds; a shorter time is for tests. */
-    private static final long MILLIS = Long.getLong(MILLIS_PROPERTY, 800);
+    private static final long MILLIS = Long.getLong(WRITING_MILLIS, 800);
 
     private static final long WARMUP_MILLIS = MILLIS / 2;
     private static final Duration LIMIT = Duration.ofSeconds(60);

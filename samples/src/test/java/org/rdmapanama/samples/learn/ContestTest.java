@@ -26,12 +26,12 @@ class ContestTest {
 
     @BeforeEach
     void takeOneStepEachTurn() {
-        System.setProperty(Contest.MILLIS, "0");
+        System.setProperty(Contest.TURN_MILLIS, "0");
     }
 
     @AfterEach
     void restore() {
-        System.clearProperty(Contest.MILLIS);
+        System.clearProperty(Contest.TURN_MILLIS);
     }
 
     @Test
@@ -43,7 +43,7 @@ class ContestTest {
 
     @Test
     void shouldSayWhatAnOperationTakes() throws Exception {
-        System.setProperty(Contest.MILLIS, "1");
+        System.setProperty(Contest.TURN_MILLIS, "1");
         AtomicLong clock = new AtomicLong();
         // Three steps of the one and two of the other fill a turn. Some rounds are slower, but less than half of them.
         AtomicInteger steps = new AtomicInteger();
