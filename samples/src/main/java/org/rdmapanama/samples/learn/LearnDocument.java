@@ -8,6 +8,9 @@ final class LearnDocument {
     /** The folder of the pictures, beside the document. */
     static final String PICTURES = "pictures";
 
+    /** The lesson whose headers are in the document. */
+    static final Lesson WITH_HEADERS = Lesson.WRITE;
+
     private static final Pattern PART =
             Pattern.compile("(<!-- (code|output|headers) (\\w+(?: \\w+)*) -->\n)(.*?)(<!-- end -->\n)", Pattern.DOTALL);
 

@@ -85,11 +85,12 @@ final class LearnPage {
     /**
      * Returns the page.
      *
-     * @param outputs what all lessons have printed and drawn, in their order
-     * @param withHeaders the output of the lesson about writing, with the headers of its packets
+     * @param outputs what all lessons have printed and drawn, in their order; that of {@link LearnDocument#WITH_HEADERS} has the
+     *     headers of its packets
      * @param remark where and when they ran
      */
-    static String of(List<LessonOutput> outputs, LessonOutput withHeaders, String remark) throws Exception {
+    static String of(List<LessonOutput> outputs, String remark) throws Exception {
+        LessonOutput withHeaders = outputs.get(LearnDocument.WITH_HEADERS.number());
         String document = LearnDocument.fill(document(), (kind, name, now) -> switch (kind) {
             case "output" ->
                 outputs.get(Integer.parseInt(name)).withoutPacketsAsText().markdown();

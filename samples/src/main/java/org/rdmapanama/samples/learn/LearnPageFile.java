@@ -78,14 +78,11 @@ final class LearnPageFile {
             progress.println("running lesson " + lesson.number() + " of " + (Lesson.values().length - 1) + ": "
                     + lesson.title());
             progress.flush();
-            outputs.add(LessonOutput.of(lesson, false));
+            outputs.add(LessonOutput.of(lesson, lesson == LearnDocument.WITH_HEADERS));
         }
         String time = DateTimeFormatter.ofLocalizedDateTime(FormatStyle.LONG, FormatStyle.SHORT)
                 .withLocale(Locale.UK)
                 .format(ZonedDateTime.now());
-        return LearnPage.of(
-                outputs,
-                LessonOutput.of(Lesson.WRITE, true),
-                "The outputs and the pictures on this page are those of a run of " + time + ".");
+        return LearnPage.of(outputs, "The outputs and the pictures on this page are those of a run of " + time + ".");
     }
 }

@@ -185,9 +185,10 @@ class LearnDocumentTest {
                 && DeviceList.query().size() > 1;
     }
 
-    /** A part of the headers that the lesson about writing shows. */
+    /** A part of the headers that a lesson shows. */
     private static String headers(String name) throws Exception {
-        String text = LearnDocument.headers(LessonRuns.withHeaders(Lesson.WRITE).text(), name)
+        String text = LearnDocument.headers(
+                        LessonRuns.withHeaders(LearnDocument.WITH_HEADERS).text(), name)
                 .lines()
                 .map(line ->
                         VARYING_FIELD.matcher(line).find() ? BYTE.matcher(line).replaceAll(" ..") : line)

@@ -60,7 +60,7 @@ class LearnPageBrowserTest {
         assumeTrue(browser != null, "needs Chromium (Debian: chromium, fonts-dejavu-core)");
         List<LessonOutput> outputs = LessonRuns.all();
         int drawings = outputs.stream().mapToInt(each -> each.pictures().size()).sum();
-        String page = LearnPage.of(outputs, LessonRuns.withHeaders(Lesson.WRITE), "of a test");
+        String page = LearnPage.of(outputs, "of a test");
         String result = check(browser, Map.of("good", page, "charts", charts(), "bad", badPage()));
         assertTrue(result.endsWith("\nend"), () -> "the check did not end: " + result);
 

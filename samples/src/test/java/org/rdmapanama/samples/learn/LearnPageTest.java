@@ -39,7 +39,7 @@ class LearnPageTest {
     }
 
     private static String page() throws Exception {
-        return LearnPage.of(LessonRuns.all(), LessonRuns.withHeaders(Lesson.WRITE), "the remark");
+        return LearnPage.of(LessonRuns.all(), "the remark");
     }
 
     private static List<String> found(Pattern pattern, String page) {
