@@ -1,5 +1,7 @@
 package org.rdmapanama.samples.learn;
 
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
+
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -14,7 +16,6 @@ import org.rdmapanama.WorkCompletions;
 final class Answering implements AutoCloseable {
     private static final int MESSAGE = 64;
     private static final int RECEIVES = 2;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     /** How long the thread polls before it sleeps. */
     volatile Duration polls = Duration.ZERO;

@@ -19,7 +19,7 @@ final class Choices {
     private static final int[] SIZES = {SMALL, 4 << 10, LARGE};
 
     /** Polls as long as it takes. */
-    private static final Duration POLLING = Duration.ofSeconds(20);
+    private static final Duration POLLING = Lesson.LIMIT;
 
     /** Sleeps at once. */
     private static final Duration EVENTS = Duration.ZERO;

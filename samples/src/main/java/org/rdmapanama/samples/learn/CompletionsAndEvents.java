@@ -1,5 +1,7 @@
 package org.rdmapanama.samples.learn;
 
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
+
 import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -8,8 +10,6 @@ import org.rdmapanama.WorkCompletions;
 
 /** Lesson 6: which work requests generate a completion, and how to sleep until one arrives. */
 final class CompletionsAndEvents {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
-
     private CompletionsAndEvents() {}
 
     static void run(Board board) throws InterruptedException {

@@ -1,9 +1,9 @@
 package org.rdmapanama.samples.learn;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -20,8 +20,6 @@ import org.rdmapanama.memory.AccessFlag;
 
 /** Lesson 8: the connection manager, which needs only an address to do everything that lesson 1 does. */
 final class ConnectionByAddress {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
-
     private ConnectionByAddress() {}
 
     static void run(Board board) throws Exception {

@@ -1,12 +1,7 @@
 package org.rdmapanama.samples.learn;
 
-import java.time.Duration;
-
 /** Statements that run in the place of a lesson. They may use what is here. */
 abstract class Exercise {
-    /** How long the code of lessons waits. */
-    static final Duration LIMIT = Duration.ofSeconds(20);
-
     Board board;
 
     /** Says whether a prediction is true. Numbers are compared by their value. */

@@ -2,12 +2,12 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
@@ -39,7 +39,6 @@ public final class GoodputEnd implements AutoCloseable {
 
     private static final int DEPTH = 8;
     private static final int MTU = 1024;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private final VerbsArena arena = VerbsArena.ofConfined();

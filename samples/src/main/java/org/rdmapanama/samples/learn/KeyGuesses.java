@@ -2,6 +2,7 @@ package org.rdmapanama.samples.learn;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -20,7 +21,6 @@ final class KeyGuesses {
     /** Of a server with much memory. */
     private static final int MANY_REGIONS = 10_000;
 
-    private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final String LINE = "%-32s %11s %7s %11s %10s";
 
     private final TwoEnds ends;

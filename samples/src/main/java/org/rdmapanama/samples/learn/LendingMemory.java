@@ -4,8 +4,8 @@ import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.MW_BIND;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
-import java.time.Duration;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.MemoryWindowBinding;
@@ -22,8 +22,6 @@ import org.rdmapanama.queue.QueuePairAttribute;
 
 /** Lesson 14: memory that is lent and given back, memory for reading only, and what strangers get. */
 final class LendingMemory {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
-
     private LendingMemory() {}
 
     static void run(Board board) throws InterruptedException {

@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
@@ -28,6 +29,9 @@ enum Lesson {
     LENDING("lending memory safely", LendingMemory::run),
     CHOICES("what makes it faster", Choices::run),
     LOSSLESS("why lossless", LossAndMarking::run);
+
+    /** How long the code of lessons waits. */
+    static final Duration LIMIT = Duration.ofSeconds(20);
 
     /** A property of soft0: {@code false} if packets are not to be repeated whenever the machine is busy. */
     static final String PROBES = "org.rdmapanama.soft.probes";

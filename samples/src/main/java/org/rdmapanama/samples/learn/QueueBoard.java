@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.learn;
 
-import java.time.Duration;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
+
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -25,7 +26,6 @@ import org.rdmapanama.samples.Failure;
  * completion queue has told of it by an event. Each queue pair has a completion queue, and a channel, of its own.
  */
 final class QueueBoard {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final String ROW = "    %-3s %-15s %-18s %-18s %s";
     private static final String EMPTY = "-";
     private static final Set<CompletionOpcode> RECEIVES =

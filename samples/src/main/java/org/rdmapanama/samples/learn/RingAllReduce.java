@@ -3,9 +3,9 @@ package org.rdmapanama.samples.learn;
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.Arrays;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
@@ -27,7 +27,6 @@ final class RingAllReduce {
     private static final int N = 3;
     private static final int INBOX = N;
     private static final long BYTES = (N + 1) * Double.BYTES;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private RingAllReduce() {}
 

@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -28,7 +29,6 @@ final class TimedEnds implements AutoCloseable {
 
     static final int LARGEST = 64 << 10;
     static final int INLINE = 64;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     final VerbsArena arena;
     final ProtectionDomain domain;

@@ -27,6 +27,7 @@ final class TriedCode {
                     "static java.lang.foreign.ValueLayout.*",
                     "static java.nio.charset.StandardCharsets.UTF_8",
                     "static org.rdmapanama.memory.AccessFlag.*",
+                    "static " + PACKAGE + ".Lesson.LIMIT",
                     "java.lang.foreign.*",
                     "java.net.InetSocketAddress",
                     "java.nio.*",

@@ -4,8 +4,8 @@ import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_ATOMIC;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_READ;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
-import java.time.Duration;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
@@ -22,8 +22,6 @@ import org.rdmapanama.samples.Failure;
 
 /** The starting point of most lessons: two connected queue pairs, each with a completion queue and memory. */
 final class TwoEnds implements AutoCloseable {
-    private static final Duration LIMIT = Duration.ofSeconds(20);
-
     // excerpt
     final VerbsArena arena = VerbsArena.ofConfined();
     final Context context = Context.open(arena, "soft0");

@@ -4,13 +4,13 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
+import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
-import java.time.Duration;
 import java.util.List;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.SendWorkRequest;
@@ -25,7 +25,6 @@ final class WhyRdma implements AutoCloseable {
     private static final int SIZE = 4 << 20;
     private static final int SMALL = 64;
     private static final int TIMES = 1000;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final Route route;
     private final TwoEnds ends;
