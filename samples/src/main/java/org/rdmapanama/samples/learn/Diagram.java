@@ -20,8 +20,9 @@ import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
 
 /**
- * Finds the packets between the ends of a lesson, which are drawn as arrows, in text or in a picture. Packet sequence numbers count from 0 for each end, because the first one is
- * random. Packets of other queue pairs are left out, except those of the connection manager that connect the ends.
+ * Finds the packets between the ends of a lesson, which are drawn as arrows, in text or in a picture. Packet sequence
+ * numbers count from 0 for each end, because the first one is random. Packets of other queue pairs are left out, except
+ * those of the connection manager that connect the ends.
  */
 final class Diagram {
     /** The number of the connection manager's queue pair. */

@@ -30,8 +30,8 @@ final class Tally {
     }
 
     /**
-     * Takes a step three times, and shows the second or the third, of which that with fewer calls: loading classes reads files, too,
-     * and the random numbers of keys are read in batches, so now and then.
+     * Takes a step three times, and shows what the second or the third one took, whichever made fewer calls. The first one
+     * loads classes, which reads files, and the random numbers of keys are read in batches, so only now and then.
      */
     void count(String title, Step step) throws Exception {
         step.run();
