@@ -2,7 +2,6 @@ package org.rdmapanama.samples.learn;
 
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
-import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -117,15 +116,7 @@ public final class GoodputEnd implements AutoCloseable {
 
     /** Polls until some writes have completed, well. */
     private int awaitSome() {
-        long start = System.nanoTime();
-        int count = queue.poll(completions);
-        while (count == 0) {
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
-                throw new Failure("no write completed within " + LIMIT.toSeconds() + " s");
-            }
-            Thread.onSpinWait();
-            count = queue.poll(completions);
-        }
+        int count = Polling.await(queue, completions);
         for (int i = 0; i < count; i++) {
             if (!completions.succeeded(i)) {
                 throw new Failure(completions.describe(i));

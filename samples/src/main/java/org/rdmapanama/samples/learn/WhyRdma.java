@@ -4,7 +4,6 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.rdmapanama.memory.AccessFlag.LOCAL_WRITE;
 import static org.rdmapanama.memory.AccessFlag.REMOTE_WRITE;
-import static org.rdmapanama.samples.learn.Lesson.LIMIT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -144,13 +143,7 @@ final class WhyRdma implements AutoCloseable {
     // end
 
     private void pollUntilDone() {
-        long start = System.nanoTime();
-        while (ends.queueOfA.poll(completions) == 0) {
-            if (System.nanoTime() - start > LIMIT.toNanos()) {
-                throw new Failure("no work request completed within " + LIMIT.toSeconds() + " s");
-            }
-            Thread.onSpinWait();
-        }
+        Polling.await(ends.queueOfA, completions);
         if (!completions.succeeded(0)) {
             throw new Failure(completions.describe(0));
         }
