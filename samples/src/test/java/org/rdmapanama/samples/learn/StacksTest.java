@@ -3,15 +3,20 @@ package org.rdmapanama.samples.learn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.soft.wire.Opcode;
 
@@ -23,6 +28,13 @@ class StacksTest {
     private static final int CRC_32C = 0x82f6_3b78;
     private static final String ONES = "ff".repeat(8);
 
+    /** Whether IP is version 6, and how many bytes are written. */
+    private static Stream<Arguments> versionsAndSizes() {
+        return Stream.concat(
+                IntStream.of(0, 1, 2, 3, 64, 1024).mapToObj(bytes -> arguments(false, bytes)),
+                IntStream.of(0, 7, 64).mapToObj(bytes -> arguments(true, bytes)));
+    }
+
     private static byte[] part(ByteBuffer frame, int from, int to) {
         byte[] part = new byte[to - from];
         frame.get(from, part);
@@ -31,6 +43,12 @@ class StacksTest {
 
     private static String hex(ByteBuffer frame, int from, int to) {
         return HexFormat.of().formatHex(part(frame, from, to));
+    }
+
+    private static void assertEthernet(int bytes, String type, ByteBuffer frame) {
+        assertEquals(ETHERNET + bytes, frame.limit());
+        assertEquals(0, frame.position());
+        assertEquals("02000000000b02000000000a" + type, hex(frame, 0, ETHERNET));
     }
 
     @ParameterizedTest
@@ -50,25 +68,13 @@ class StacksTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "false, 0",
-        "false, 1",
-        "false, 2",
-        "false, 3",
-        "false, 64",
-        "false, 1024",
-        "true, 0",
-        "true, 7",
-        "true, 64"
-    })
+    @MethodSource("versionsAndSizes")
     void shouldBeRightInRoceV1(boolean version6, int bytes) throws Exception {
         RoceV2Packet packet = WritePackets.of(version6, bytes);
         ByteBuffer frame = RoceV1Packet.of(packet);
         int padded = (bytes + 3) / 4 * 4;
         int payload = 12 + 16 + padded + CRC;
-        assertEquals(ETHERNET + 40 + payload, frame.limit());
-        assertEquals(0, frame.position());
-        assertEquals("02000000000b02000000000a8915", hex(frame, 0, ETHERNET));
+        assertEthernet(40 + payload, "8915", frame);
         String grh = "60000000" + HexFormat.of().toHexDigits((short) payload) + "1b" + "40"
                 + (version6
                         ? HexFormat.of()
@@ -106,26 +112,14 @@ class StacksTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "false, 0",
-        "false, 1",
-        "false, 2",
-        "false, 3",
-        "false, 64",
-        "false, 1024",
-        "true, 0",
-        "true, 7",
-        "true, 64"
-    })
+    @MethodSource("versionsAndSizes")
     void shouldBeRightInIwarp(boolean version6, int bytes) throws Exception {
         RoceV2Packet packet = WritePackets.of(version6, bytes);
         ByteBuffer frame = IwarpPacket.of(packet);
         int ipBytes = version6 ? 40 : 20;
         int pad = (4 - (2 + 14 + bytes) % 4) % 4;
         int tcpBytes = 20 + 2 + 14 + bytes + pad + CRC;
-        assertEquals(ETHERNET + ipBytes + tcpBytes, frame.limit());
-        assertEquals(0, frame.position());
-        assertEquals("02000000000b02000000000a" + (version6 ? "86dd" : "0800"), hex(frame, 0, ETHERNET));
+        assertEthernet(ipBytes + tcpBytes, version6 ? "86dd" : "0800", frame);
         int tcp = ETHERNET + ipBytes;
         int addresses = tcp - (version6 ? 32 : 8);
         assertEquals(hex(packet.frame(), addresses, tcp), hex(frame, addresses, tcp));
