@@ -3,6 +3,8 @@ package org.rdmapanama.samples.learn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.rdmapanama.samples.figures.Drawing.elements;
+import static org.rdmapanama.samples.figures.Drawing.texts;
 
 import java.io.ByteArrayInputStream;
 import java.io.PrintWriter;
@@ -18,7 +20,6 @@ import org.rdmapanama.samples.learn.PacketArrow.Kind;
 import org.rdmapanama.samples.today.TransferMethod;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
-import org.w3c.dom.NodeList;
 
 /** Pictures have every packet, step and copy once, in order, and say in words what they show. */
 class PicturesTest {
@@ -27,19 +28,6 @@ class PicturesTest {
     private static Document document(Figure figure) throws Exception {
         byte[] text = figure.draw().document().getBytes(StandardCharsets.UTF_8);
         return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new ByteArrayInputStream(text));
-    }
-
-    private static List<Element> elements(Document document, String name) {
-        NodeList nodes = document.getElementsByTagName(name);
-        List<Element> elements = new ArrayList<>();
-        for (int i = 0; i < nodes.getLength(); i++) {
-            elements.add((Element) nodes.item(i));
-        }
-        return elements;
-    }
-
-    private static List<String> texts(Document document) {
-        return elements(document, "text").stream().map(Element::getTextContent).toList();
     }
 
     private static PacketArrow arrow(String from, String to, String operation) {

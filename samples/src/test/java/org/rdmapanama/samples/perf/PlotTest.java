@@ -9,8 +9,8 @@ import java.util.List;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.samples.figures.Drawing;
 import org.w3c.dom.Document;
-import org.w3c.dom.NodeList;
 
 /** Plots contain the texts that say what they show. */
 class PlotTest {
@@ -25,12 +25,7 @@ class PlotTest {
         Document document = factory.newDocumentBuilder().parse(file.toFile());
         assertEquals("svg", document.getDocumentElement().getTagName());
         assertTrue(document.getElementsByTagName("path").getLength() > 0, "nothing drawn");
-        NodeList nodes = document.getElementsByTagName("text");
-        List<String> texts = new ArrayList<>();
-        for (int i = 0; i < nodes.getLength(); i++) {
-            texts.add(nodes.item(i).getTextContent());
-        }
-        return texts;
+        return Drawing.texts(document);
     }
 
     private static void assertTexts(List<String> found, String... expected) {

@@ -2,9 +2,10 @@ package org.rdmapanama.samples.today;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.rdmapanama.samples.figures.Drawing.elements;
+import static org.rdmapanama.samples.figures.Drawing.texts;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +15,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.samples.figures.Charts;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
-import org.w3c.dom.NodeList;
 
 /** The chart draws what is known, and stays in its frame. */
 class TodayChartTest {
@@ -43,23 +43,10 @@ class TodayChartTest {
         return Double.parseDouble(element.getAttribute(attribute));
     }
 
-    private static List<Element> elements(Document document, String name) {
-        NodeList nodes = document.getElementsByTagName(name);
-        List<Element> elements = new ArrayList<>();
-        for (int i = 0; i < nodes.getLength(); i++) {
-            elements.add((Element) nodes.item(i));
-        }
-        return elements;
-    }
-
     /** Without the background, which comes first. */
     private static List<Element> bars(Document document) {
         List<Element> all = elements(document, "rect");
         return all.subList(1, all.size());
-    }
-
-    private static List<String> texts(Document document) {
-        return elements(document, "text").stream().map(Element::getTextContent).toList();
     }
 
     @Test
