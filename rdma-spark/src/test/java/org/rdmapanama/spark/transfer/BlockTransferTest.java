@@ -107,17 +107,63 @@ class BlockTransferTest {
         }
     }
 
-    private Result fetch(BlockClient client, BlockServer server, List<BlockRange> blocks) throws InterruptedException {
-        Result result = new Result(blocks.size());
-        client.fetch(server.address(), blocks, result);
-        result.await();
-        return result;
-    }
+    /** A server, and a client that fetches from it. */
+    private final class Pair implements AutoCloseable {
+        final BlockServer server;
+        final BlockClient client;
 
-    private void assertAll(Result result, List<BlockRange> blocks) {
-        assertEquals(Map.of(), result.unavailable);
-        for (BlockRange each : blocks) {
-            assertArrayEquals(contents.get(each), result.arrived.get(each), each::toString);
+        Pair() {
+            this(SETTINGS, SETTINGS);
+        }
+
+        Pair(TransferSettings ofServer, TransferSettings ofClient) {
+            this(BlockTransferTest.this::locate, ofServer, ofClient, SECRET);
+        }
+
+        Pair(BlockFiles files, TransferSettings ofServer, TransferSettings ofClient, byte... secretOfClient) {
+            server = BlockServer.start(ANY, files, ofServer, SECRET);
+            try {
+                client = BlockClient.start(ofClient, secretOfClient);
+            } catch (RuntimeException e) {
+                server.close();
+                throw e;
+            }
+        }
+
+        Result fetch(List<BlockRange> blocks) throws InterruptedException {
+            Result result = new Result(blocks.size());
+            client.fetch(server.address(), blocks, result);
+            result.await();
+            return result;
+        }
+
+        /** Fetches blocks, which must all arrive. */
+        void assertAll(List<BlockRange> blocks) throws InterruptedException {
+            Result result = fetch(blocks);
+            assertEquals(Map.of(), result.unavailable);
+            for (BlockRange each : blocks) {
+                assertArrayEquals(contents.get(each), result.arrived.get(each), each::toString);
+            }
+        }
+
+        /** Fetches blocks, of which none must arrive, for a reason. */
+        void assertNone(List<BlockRange> blocks, String reason) throws InterruptedException {
+            Result result = fetch(blocks);
+            assertEquals(Map.of(), result.arrived);
+            assertEquals(Set.copyOf(blocks), result.unavailable.keySet());
+            result.unavailable.values().forEach(each -> assertTrue(each.contains(reason), each));
+        }
+
+        /** Leases end after their blocks have arrived; those before this one have ended when it is answered. */
+        void awaitGivenBack() throws InterruptedException {
+            assertNone(List.of(new BlockRange(99, 99, 0, 1)), "does not find it");
+        }
+
+        @Override
+        public void close() {
+            try (server) {
+                client.close();
+            }
         }
     }
 
@@ -126,12 +172,11 @@ class BlockTransferTest {
         List<BlockRange> blocks = new ArrayList<>(write(1, 7, 1000, 0, 5_000_000, 1, 17));
         blocks.addAll(write(1, 8, 0, 0));
         blocks.addAll(write(2, 9, 100_000));
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertAll(fetch(client, server, blocks), blocks);
-            assertAll(fetch(client, server, blocks), blocks);
-            assertEquals(2, server.registrations());
-            assertEquals(1, client.statistics().connections());
+        try (Pair pair = new Pair()) {
+            pair.assertAll(blocks);
+            pair.assertAll(blocks);
+            assertEquals(2, pair.server.registrations());
+            assertEquals(1, pair.client.statistics().connections());
         }
     }
 
@@ -142,9 +187,8 @@ class BlockTransferTest {
             sizes[i] = i % 300;
         }
         List<BlockRange> blocks = write(1, 7, sizes);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertAll(fetch(client, server, blocks), blocks);
+        try (Pair pair = new Pair()) {
+            pair.assertAll(blocks);
         }
     }
 
@@ -152,14 +196,12 @@ class BlockTransferTest {
         return new TransferSettings(pinned, buffers, Duration.ofSeconds(20), fetch, lease, idle);
     }
 
-    private static TransferSettings pinning(long bytes) {
-        return settings(bytes, 64 << 20, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
+    private static TransferSettings buffering(long bytes) {
+        return settings(1 << 20, bytes, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
     }
 
-    private static void assertNone(Result result, List<BlockRange> blocks, String reason) {
-        assertEquals(Map.of(), result.arrived);
-        assertEquals(Set.copyOf(blocks), result.unavailable.keySet());
-        result.unavailable.values().forEach(each -> assertTrue(each.contains(reason), each));
+    private static TransferSettings pinning(long bytes) {
+        return settings(bytes, 64 << 20, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
     }
 
     @Test
@@ -168,9 +210,8 @@ class BlockTransferTest {
         List<BlockRange> all = new ArrayList<>(blocks);
         BlockRange missing = new BlockRange(1, 8, 0, 1);
         all.add(missing);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            Result result = fetch(client, server, all);
+        try (Pair pair = new Pair()) {
+            Result result = pair.fetch(all);
             assertEquals(Map.of(missing, "the server does not find it in a file"), result.unavailable);
             assertEquals(Set.copyOf(blocks), result.arrived.keySet());
         }
@@ -181,19 +222,17 @@ class BlockTransferTest {
         List<BlockRange> blocks = write(1, 7, 100);
         Path file = places.get(blocks.getFirst()).file();
         places.put(blocks.getFirst(), new BlockFiles.Location(file, 50, 51));
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "does not find it");
+        try (Pair pair = new Pair()) {
+            pair.assertNone(blocks, "does not find it");
         }
     }
 
     @Test
     void shouldLendNothingWithoutABudget() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100, 200);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(0), SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "no room in its budget");
-            assertEquals(0, server.pinnedBytes());
+        try (Pair pair = new Pair(pinning(0), SETTINGS)) {
+            pair.assertNone(blocks, "no room in its budget");
+            assertEquals(0, pair.server.pinnedBytes());
         }
     }
 
@@ -202,24 +241,17 @@ class BlockTransferTest {
         List<BlockRange> first = write(1, 7, 10_000);
         List<BlockRange> second = write(1, 8, 10_000);
         List<BlockRange> third = write(1, 9, 10_000);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(20_000), SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertAll(fetch(client, server, first), first);
-            assertAll(fetch(client, server, second), second);
-            assertAll(fetch(client, server, first), first);
-            awaitGivenBack(client, server);
-            assertAll(fetch(client, server, third), third);
-            assertEquals(1, server.evictions());
-            assertAll(fetch(client, server, first), first);
-            assertEquals(3, server.registrations(), "the first one has stayed");
-            assertTrue(server.pinnedBytes() <= 20_000);
+        try (Pair pair = new Pair(pinning(20_000), SETTINGS)) {
+            pair.assertAll(first);
+            pair.assertAll(second);
+            pair.assertAll(first);
+            pair.awaitGivenBack();
+            pair.assertAll(third);
+            assertEquals(1, pair.server.evictions());
+            pair.assertAll(first);
+            assertEquals(3, pair.server.registrations(), "the first one has stayed");
+            assertTrue(pair.server.pinnedBytes() <= 20_000);
         }
-    }
-
-    /** Leases end after their blocks have arrived; those before this one have ended when it is answered. */
-    private void awaitGivenBack(BlockClient client, BlockServer server) throws InterruptedException {
-        List<BlockRange> missing = List.of(new BlockRange(99, 99, 0, 1));
-        assertNone(fetch(client, server, missing), missing, "does not find it");
     }
 
     @Test
@@ -233,31 +265,26 @@ class BlockTransferTest {
         BlockRange block = new BlockRange(1, 7, 0, 1);
         places.put(block, new BlockFiles.Location(file, offset, bytes.length));
         contents.put(block, bytes);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, pinning(4L << 30), SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertAll(fetch(client, server, List.of(block)), List.of(block));
-            assertEquals(offset + bytes.length, server.pinnedBytes());
+        try (Pair pair = new Pair(pinning(4L << 30), SETTINGS)) {
+            pair.assertAll(List.of(block));
+            assertEquals(offset + bytes.length, pair.server.pinnedBytes());
         }
     }
 
     @Test
     void shouldSayThatThereIsNoBuffer() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100_000);
-        TransferSettings small = settings(1 << 20, 4096, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(small, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "no buffer left");
+        try (Pair pair = new Pair(SETTINGS, buffering(4096))) {
+            pair.assertNone(blocks, "no buffer left");
         }
     }
 
     @Test
     void shouldGiveBuffersBack() throws Exception {
         List<BlockRange> blocks = write(1, 7, 30_000, 30_000);
-        TransferSettings small = settings(1 << 20, 65_536, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(small, SECRET)) {
+        try (Pair pair = new Pair(SETTINGS, buffering(65_536))) {
             for (int i = 0; i < 20; i++) {
-                assertAll(fetch(client, server, blocks), blocks);
+                pair.assertAll(blocks);
             }
         }
     }
@@ -265,22 +292,20 @@ class BlockTransferTest {
     @Test
     void shouldRefuseWhoDoesNotKnowTheSecret() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, new byte[] {1, 2, 4})) {
-            assertNone(fetch(client, server, blocks), blocks, "rejected");
-            assertEquals(0, server.registrations());
+        try (Pair pair = new Pair(this::locate, SETTINGS, SETTINGS, new byte[] {1, 2, 4})) {
+            pair.assertNone(blocks, "rejected");
+            assertEquals(0, pair.server.registrations());
         }
     }
 
     @Test
     void shouldSayThatNobodyIsThere() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100);
-        BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-        server.close();
-        try (BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "nobody listens");
+        try (Pair pair = new Pair()) {
+            pair.server.close();
+            pair.assertNone(blocks, "nobody listens");
             // At once, without another attempt.
-            assertNone(fetch(client, server, blocks), blocks, "nobody listens");
+            pair.assertNone(blocks, "nobody listens");
         }
     }
 
@@ -322,9 +347,8 @@ class BlockTransferTest {
             return locate(block);
         };
         TransferSettings hasty = settings(1 << 20, 1 << 20, Duration.ofMillis(200), SETTINGS.lease(), SETTINGS.idle());
-        try (BlockServer server = BlockServer.start(ANY, stuck, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(hasty, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "has not answered in 200 ms");
+        try (Pair pair = new Pair(stuck, SETTINGS, hasty, SECRET)) {
+            pair.assertNone(blocks, "has not answered in 200 ms");
             end.countDown();
         }
     }
@@ -332,24 +356,17 @@ class BlockTransferTest {
     @Test
     void shouldEndFetchesWithTheClient() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100);
-        Result result = new Result(blocks.size());
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET)) {
-            BlockClient client = BlockClient.start(SETTINGS, SECRET);
-            client.close();
-            client.fetch(server.address(), blocks, result);
-            result.await();
-            assertNone(result, blocks, "this process stops");
+        try (Pair pair = new Pair()) {
+            pair.client.close();
+            pair.assertNone(blocks, "this process stops");
         }
     }
 
     @Test
     void shouldTellThatThereIsNoMemoryForBuffers() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100);
-        TransferSettings greedy =
-                settings(1 << 20, 1L << 46, SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(greedy, SECRET)) {
-            assertNone(fetch(client, server, blocks), blocks, "llocate");
+        try (Pair pair = new Pair(SETTINGS, buffering(1L << 46))) {
+            pair.assertNone(blocks, "llocate");
         }
     }
 
@@ -396,11 +413,10 @@ class BlockTransferTest {
         contents.put(small, new byte[4097]);
         TransferSettings roomy =
                 settings(bytes * 2, SETTINGS.bufferBytes(), SETTINGS.fetchTimeout(), SETTINGS.lease(), SETTINGS.idle());
-        try (BlockServer server = BlockServer.start(ANY, this::locate, roomy, SECRET);
-                BlockClient client = BlockClient.start(roomy, SECRET)) {
-            assertNone(fetch(client, server, List.of(large)), List.of(large), "it has " + bytes + " bytes");
+        try (Pair pair = new Pair(roomy, roomy)) {
+            pair.assertNone(List.of(large), "it has " + bytes + " bytes");
             // Beyond 2 GiB in its file.
-            assertAll(fetch(client, server, List.of(small)), List.of(small));
+            pair.assertAll(List.of(small));
         }
     }
 
@@ -409,15 +425,14 @@ class BlockTransferTest {
         List<BlockRange> blocks = write(1, 7, 100);
         TransferSettings restless =
                 settings(1 << 20, 1 << 20, SETTINGS.fetchTimeout(), SETTINGS.lease(), Duration.ofMillis(1));
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(restless, SECRET)) {
-            assertAll(fetch(client, server, blocks), blocks);
-            for (long end = System.nanoTime() + 60_000_000_000L; server.clients() > 0; ) {
+        try (Pair pair = new Pair(SETTINGS, restless)) {
+            pair.assertAll(blocks);
+            for (long end = System.nanoTime() + 60_000_000_000L; pair.server.clients() > 0; ) {
                 assertTrue(System.nanoTime() < end, "the connection stays");
                 Thread.sleep(10);
             }
-            assertAll(fetch(client, server, blocks), blocks);
-            assertEquals(2, client.statistics().connections());
+            pair.assertAll(blocks);
+            assertEquals(2, pair.client.statistics().connections());
         }
     }
 
@@ -425,15 +440,14 @@ class BlockTransferTest {
     void shouldLetAShuffleGo() throws Exception {
         List<BlockRange> gone = write(1, 7, 1000);
         List<BlockRange> kept = write(2, 8, 1000);
-        try (BlockServer server = BlockServer.start(ANY, this::locate, SETTINGS, SECRET);
-                BlockClient client = BlockClient.start(SETTINGS, SECRET)) {
-            assertAll(fetch(client, server, gone), gone);
-            assertAll(fetch(client, server, kept), kept);
-            server.forget(1, Duration.ofSeconds(60));
-            assertEquals(1000, server.pinnedBytes());
+        try (Pair pair = new Pair()) {
+            pair.assertAll(gone);
+            pair.assertAll(kept);
+            pair.server.forget(1, Duration.ofSeconds(60));
+            assertEquals(1000, pair.server.pinnedBytes());
             Files.delete(places.remove(gone.getFirst()).file());
-            assertNone(fetch(client, server, gone), gone, "does not find it");
-            assertAll(fetch(client, server, kept), kept);
+            pair.assertNone(gone, "does not find it");
+            pair.assertAll(kept);
         }
     }
 }
