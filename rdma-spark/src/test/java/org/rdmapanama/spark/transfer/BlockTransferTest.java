@@ -290,7 +290,7 @@ class BlockTransferTest {
     }
 
     @Test
-    void shouldRefuseWhoDoesNotKnowTheSecret() throws Exception {
+    void shouldRefuseAClientThatDoesNotKnowTheSecret() throws Exception {
         List<BlockRange> blocks = write(1, 7, 100);
         try (Pair pair = new Pair(this::locate, SETTINGS, SETTINGS, new byte[] {1, 2, 4})) {
             pair.assertNone(blocks, "rejected");

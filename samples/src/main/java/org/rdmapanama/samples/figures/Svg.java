@@ -73,7 +73,7 @@ public final class Svg {
      * @param width its width in pixels
      * @param height its height in pixels
      * @param title what it shows, in a few words
-     * @param description what it shows, for somebody who does not see it
+     * @param description what it shows, for readers who do not see it
      */
     public Svg(double width, double height, String title, String description) {
         this.width = width;

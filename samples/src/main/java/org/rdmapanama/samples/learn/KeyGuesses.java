@@ -13,7 +13,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** The part of lesson 14 in which a stranger, who has one key of B, guesses another one. Threads: one. */
+/** The part of lesson 14 in which a stranger that has one key of B guesses another one. Threads: one. */
 final class KeyGuesses {
     static final int GUESSES = 100;
     private static final int KEYS = 64;

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.learn.Contest.Way;
 
-/** How lesson 15 times ways to do the same, and who answers in it. */
+/** How lesson 15 times two ways to do the same, and what answers B gives in it. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ContestTest {
     private final StringWriter text = new StringWriter();

@@ -26,7 +26,7 @@ import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairState;
 
-/** What lesson 14 says: who reaches memory that is lent, how much of it, and until when. */
+/** What lesson 14 says: which peers reach memory that is lent, how much of it, and until when. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LendingMemoryTest {
     private static final int BYTES = 48;
