@@ -7,17 +7,25 @@ import java.util.stream.DoubleStream;
 import org.rdmapanama.samples.figures.Svg.Anchor;
 import org.rdmapanama.samples.figures.Svg.Face;
 
-/** Bars from left to right, in one panel for each quantity. A bar may have several parts. */
+/**
+ * Bars from left to right, in one panel for each quantity. A bar may have several parts. Its length and its name stand above
+ * it, at the left, where a phone shows them.
+ */
 public final class BarChart implements Figure {
-    private static final double WIDTH = 900;
-    private static final double LEFT = 350;
-    private static final double RIGHT = 90;
-    private static final double TOP = 60;
-    private static final double HEAD = 34;
-    private static final double ROW = 24;
-    private static final double BAR = 16;
-    private static final double GAP = 8;
+    private static final double WIDTH = 620;
+    private static final double MARGIN = 14;
+
+    /** Where the lengths end, and names begin. */
+    private static final double VALUE = 60;
+
+    private static final double TOP = 46;
+    private static final double HEAD = 26;
+    private static final double LABEL = 17;
+    private static final double BAR = 10;
+    private static final double GAP = 7;
+    private static final double ROW = LABEL + BAR + GAP;
     private static final double BASELINE = 12;
+    private static final double TEN = 10;
 
     private final String title;
     private final List<Panel> panels = new ArrayList<>();
@@ -29,17 +37,20 @@ public final class BarChart implements Figure {
         }
     }
 
-    private record Panel(String heading, List<String> parts, List<Bar> bars) {
+    /** A quantity. A bar of length {@code most}, if it is not 0, would be as wide as the panel. */
+    private record Panel(String heading, List<String> parts, double most, List<Bar> bars) {
         double longest() {
-            return bars.stream()
-                    .mapToDouble(Bar::sum)
-                    .filter(sum -> !Double.isNaN(sum))
-                    .max()
-                    .orElse(0);
+            return Math.max(
+                    most,
+                    bars.stream()
+                            .mapToDouble(Bar::sum)
+                            .filter(sum -> !Double.isNaN(sum))
+                            .max()
+                            .orElse(0));
         }
 
         double height() {
-            return HEAD + ROW * bars.size() + GAP;
+            return HEAD + ROW * bars.size() + 2 * GAP;
         }
     }
 
@@ -60,7 +71,19 @@ public final class BarChart implements Figure {
      * @return this chart
      */
     public BarChart panel(String heading, String... parts) {
-        panels.add(new Panel(heading, List.of(parts), new ArrayList<>()));
+        panels.add(new Panel(heading, List.of(parts), 0, new ArrayList<>()));
+        return this;
+    }
+
+    /**
+     * Says how long a bar of the last panel could be at most, which has no bars yet.
+     *
+     * @param most the length
+     * @return this chart
+     */
+    public BarChart upTo(double most) {
+        Panel last = panels.removeLast();
+        panels.add(new Panel(last.heading(), last.parts(), most, last.bars()));
         return this;
     }
 
@@ -91,29 +114,39 @@ public final class BarChart implements Figure {
     }
 
     private static void draw(Svg svg, Panel panel, double top) {
-        svg.text(LEFT - GAP, top + BASELINE, Anchor.END, Colour.INK, Face.BOLD, panel.heading());
-        double legend = LEFT;
-        double step = (WIDTH - LEFT - RIGHT) / Math.max(1, panel.parts().size());
-        for (int i = 0; i < panel.parts().size(); i++) {
-            String part = panel.parts().get(i);
-            svg.text(legend, top + BASELINE, Anchor.START, Colour.of(i), Face.PLAIN, part);
-            legend += step;
+        svg.text(MARGIN, top + BASELINE, Anchor.START, Colour.INK, Face.BOLD, panel.heading());
+        double legend = WIDTH - MARGIN;
+        for (int i = panel.parts().size() - 1; i >= 0; i--) {
+            svg.text(
+                    legend,
+                    top + BASELINE,
+                    Anchor.END,
+                    Colour.of(i),
+                    Face.PLAIN,
+                    panel.parts().get(i));
+            legend -= Svg.widthOf(panel.parts().get(i)) + 2 * GAP;
         }
         double longest = panel.longest();
-        double y = top + HEAD - GAP;
+        double y = top + HEAD;
         for (Bar bar : panel.bars()) {
-            svg.text(LEFT - GAP, y + BASELINE, Anchor.END, Colour.INK, Face.PLAIN, bar.label());
-            double x = LEFT;
+            String sum = Double.isNaN(bar.sum()) ? "-" : Svg.plain(rounded(bar.sum()));
+            svg.text(VALUE, y + BASELINE, Anchor.END, Colour.INK, Face.BOLD, sum);
+            svg.text(VALUE + GAP, y + BASELINE, Anchor.START, Colour.INK, Face.PLAIN, bar.label());
+            double x = MARGIN;
             if (longest > 0 && !Double.isNaN(bar.sum())) {
                 for (int i = 0; i < bar.parts().length; i++) {
-                    double width = bar.parts()[i] / longest * (WIDTH - LEFT - RIGHT);
-                    svg.box(x, y, width, BAR, 0, Colour.of(i), null);
+                    double width = bar.parts()[i] / longest * (WIDTH - 2 * MARGIN);
+                    svg.box(x, y + LABEL, width, BAR, 0, Colour.of(i), null);
                     x += width;
                 }
             }
-            String sum = Double.isNaN(bar.sum()) ? "-" : Svg.plain(bar.sum());
-            svg.text(x + GAP, y + BASELINE, Anchor.START, Colour.INK, Face.PLAIN, sum);
             y += ROW;
         }
+    }
+
+    /** Nobody reads more than two digits off a bar. */
+    private static double rounded(double value) {
+        double digits = value >= TEN ? 1 : value >= 1 ? TEN : TEN * TEN;
+        return Math.rint(value * digits) / digits;
     }
 }

@@ -41,9 +41,11 @@ final class Choices {
     static void run(Board board) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 TimedEnds ends = new TimedEnds(arena, device())) {
+            OtherWork.say(board);
             board.say(
-                    "On %s, in turns, medians of %d rounds. The ratio says how many times as long the opposite takes.",
+                    "On %s, in turns, medians of %d rounds. The ratio says how many times as long the opposite takes,",
                     device(), Contest.ROUNDS);
+            board.say("and which ratios single rounds had.");
             board.say("");
             Choices lesson = new Choices(ends);
             Contest contest = new Contest(board);

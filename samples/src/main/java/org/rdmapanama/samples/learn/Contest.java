@@ -16,8 +16,8 @@ final class Contest {
     /** So many turns are not counted: the compiler needs them. */
     private static final int FIRST_TURNS = 10;
 
-    private static final String HEAD = "%-34s %14s   %-24s %14s %10s";
-    private static final String LINE = "%-34s %11.0f ns   %-24s %11.0f ns %9.2f×";
+    private static final String HEAD = "%-34s %12s   %-22s %12s %8s  %20s";
+    private static final String LINE = "%-34s %9.0f ns   %-22s %9.0f ns %7.2f×  %7.2f× to %7.2f×";
 
     private final Board board;
     private final LongSupplier clock;
@@ -35,11 +35,12 @@ final class Contest {
     Contest(Board board, LongSupplier clock) {
         this.board = board;
         this.clock = clock;
-        board.say(HEAD, "choice", "each takes", "opposite", "each takes", "ratio");
+        board.say(HEAD, "choice", "each takes", "opposite", "each takes", "ratio", "in the rounds");
     }
 
     /**
-     * Adds a line, with how long an operation takes in both ways, and the ratio: the median of all rounds of each.
+     * Adds a line, with how long an operation takes in both ways, the medians of all rounds, their ratio, and the smallest and
+     * the largest ratio of a round.
      *
      * @param operations how many operations a step has
      */
@@ -58,7 +59,16 @@ final class Contest {
             ofChoice[i] = choiceFirst ? ofChoice[i] : nanos(choice, operations);
             ratios[i] = ofOpposite[i] / ofChoice[i];
         }
-        board.say(LINE, choice.title, median(ofChoice), opposite.title, median(ofOpposite), median(ratios));
+        Arrays.sort(ratios);
+        board.say(
+                LINE,
+                choice.title,
+                median(ofChoice),
+                opposite.title,
+                median(ofOpposite),
+                median(ofOpposite) / median(ofChoice),
+                ratios[0],
+                ratios[ROUNDS - 1]);
     }
 
     /** Returns how long an operation takes in a turn, which has at least one step. */

@@ -1,5 +1,8 @@
 package org.rdmapanama.samples.learn;
 
+import java.util.Comparator;
+import java.util.List;
+
 /**
  * What A has measured in a network.
  *
@@ -16,6 +19,14 @@ record Goodput(long bytes, long nanos, long packets, long repeated, long notific
     /** Returns the goodput in MiB/s. */
     double rate() {
         return bytes / (double) (1 << 20) / (nanos / NANOS_PER_SECOND);
+    }
+
+    /** Returns the one whose goodput is the median, of an odd number. */
+    static Goodput median(List<Goodput> measured) {
+        return measured.stream()
+                .sorted(Comparator.comparingDouble(Goodput::rate))
+                .toList()
+                .get(measured.size() / 2);
     }
 
     /** Writes it as words. */

@@ -52,8 +52,8 @@ public final class GoodputEnd implements AutoCloseable {
     private GoodputEnd() {}
 
     /**
-     * Says where its queue pair and its memory are, and obeys: {@code lend ENDPOINT} connects, and {@code write ENDPOINT
-     * MEMORY WARMUP TIME} connects and writes, for two times in milliseconds.
+     * Says where its queue pair and its memory are, and obeys: {@code connect ENDPOINT} connects, and {@code write MEMORY
+     * MILLIS} writes for a time.
      *
      * @param arguments none
      */
@@ -63,17 +63,21 @@ public final class GoodputEnd implements AutoCloseable {
         try (GoodputEnd end = new GoodputEnd();
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
             Endpoint own = end.queuePair.localEndpoint(
-                    new ConnectOptions().pathMtu(Mtu.BYTES_1024).timeout(14).retryCount(7));
+                    new ConnectOptions().pathMtu(Mtu.BYTES_1024).timeout(17).retryCount(7));
             say(IS_AT + own + " " + end.memory.remote());
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ", -1);
-                end.queuePair.connect(Endpoint.parse(words[1]));
                 if (words[0].equals("write")) {
-                    RemoteMemory lent = RemoteMemory.parse(words[2]);
-                    end.write(lent, Long.parseLong(words[3]));
-                    say(DONE + end.write(lent, Long.parseLong(words[4])).words());
+                    RemoteMemory lent = RemoteMemory.parse(words[1]);
+                    say(DONE + end.write(lent, Long.parseLong(words[2])).words());
+                } else {
+                    end.queuePair.connect(Endpoint.parse(words[1]));
                 }
             }
+        } catch (Failure e) {
+            // One line, which the other process passes on.
+            say(e.getMessage());
+            System.exit(1);
         }
     }
 
@@ -82,6 +86,7 @@ public final class GoodputEnd implements AutoCloseable {
         System.out.flush();
     }
 
+    // excerpt
     /** Writes for some milliseconds, with several writes in progress. */
     private Goodput write(RemoteMemory lent, long millis) {
         WireCounts counts = WireCounts.ofDevice();
@@ -113,6 +118,7 @@ public final class GoodputEnd implements AutoCloseable {
                 counts.repeated() - repeatedBefore,
                 counts.notificationsReceived() - notificationsBefore);
     }
+    // end
 
     /** Polls until some writes have completed, well. */
     private int awaitSome() {

@@ -1,16 +1,20 @@
 package org.rdmapanama.samples.learn;
 
 import java.util.Locale;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Answers to the exercises of lesson 16, why lossless, in docs/EXERCISES.md. */
 class Lesson16ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldSendAgainWhatIsUnderWay() throws Exception {
-        int packets = 10_000;
-        for (int underWay : new int[] {10, 95}) {
-            boolean[] wasLost = new boolean[packets];
-            int sent = 0;
+        double[] loss = {0.001, 0.01, 0.05, 0.001};
+        int[] underWay = {95, 32, 32, 1000};
+        String[] again = {"10", "32", "168", "103"};
+        int packets = 1_000_000;
+        for (int i = 0; i < loss.length; i++) {
+            Random random = new Random(1);
+            long sent = 0;
             int next = 0;
             int lost = -1;
             int untilKnown = 0;
@@ -19,18 +23,16 @@ class Lesson16ExercisesTest extends AnswersOfALesson {
                     next = lost;
                     lost = -1;
                 }
-                if (lost < 0 && next % 1000 == 500 && !wasLost[next]) {
-                    wasLost[next] = true;
+                if (random.nextDouble() < loss[i] && lost < 0) {
                     lost = next;
-                    untilKnown = underWay;
+                    untilKnown = underWay[i];
                 }
                 next++;
                 sent++;
                 untilKnown--;
             }
-            predict(10 * underWay, sent - packets);
+            predict(again[i], String.format(Locale.ROOT, "%.0f", 100.0 * (sent - packets) / packets));
         }
-        predict(9.5, 10 * 95 / 100.0);
     }
 
     @Test
