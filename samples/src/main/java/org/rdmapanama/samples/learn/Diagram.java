@@ -21,8 +21,8 @@ import org.rdmapanama.soft.wire.Reth;
 
 /**
  * Finds the packets between the ends of a lesson, which are drawn as arrows, in text or in a picture. Packet sequence
- * numbers count from 0 for each end, because the first one is random. Packets of other queue pairs are left out, except
- * those of the connection manager that connect the ends.
+ * numbers count from 0 for each end and each connection, because the first one is random. Packets of other queue pairs are
+ * left out, except those of the connection manager that connect the ends.
  */
 final class Diagram {
     /** The number of the connection manager's queue pair. */
@@ -47,8 +47,17 @@ final class Diagram {
         "PSN sequence error", "invalid request", "remote access error", "remote operational error", "invalid RD request"
     };
 
+    /** Numbers that differ by more are of another connection: no lesson has so many packets under way. */
+    private static final int FARTHEST_PSN = 1 << 15;
+
     private final Map<Integer, Board.End> ends;
-    private final Map<Integer, Integer> firstPsns = new HashMap<>();
+
+    /** By the number of the queue pair that asks. */
+    private final Map<Integer, Numbers> numbers = new HashMap<>();
+
+    /** By the names of their ends: the connections seen so far. */
+    private final Map<String, Set<String>> connections = new HashMap<>();
+
     private final List<PacketArrow> arrows = new ArrayList<>();
 
     /** By the communication IDs of the connections between them. */
@@ -56,6 +65,30 @@ final class Diagram {
 
     /** Types and senders of the messages drawn so far, and what was exchanged with another process. */
     private final Set<String> drawn = new HashSet<>();
+
+    /** The packet sequence numbers of a queue pair. */
+    private static final class Numbers {
+        private int first;
+        private int last;
+
+        /** How many times the queue pair was connected again after a reset. */
+        private int restarts;
+
+        Numbers(int first) {
+            this.first = first;
+            last = first;
+        }
+
+        /** Returns how many packets precede this one in its connection. */
+        int countTo(int psn) {
+            if (Math.abs(Psn.compare(psn, last)) > FARTHEST_PSN) {
+                first = psn;
+                restarts++;
+            }
+            last = psn;
+            return Psn.compare(psn, first);
+        }
+    }
 
     private Diagram(Map<Integer, Board.End> ends) {
         this.ends = ends;
@@ -86,7 +119,8 @@ final class Diagram {
         }
         Board.End from = ends.get(to.peer());
         int asking = Opcode.isResponse(opcode) ? number : to.peer();
-        int psn = Psn.compare(Bth.psn(packet), firstPsns.computeIfAbsent(asking, first -> Bth.psn(packet)));
+        int psn = numbers.computeIfAbsent(asking, first -> new Numbers(Bth.psn(packet)))
+                .countTo(Bth.psn(packet));
         String details = "psn " + psn + String.join("", details(packet, opcode, payload));
         arrow(from, to, PacketArrow.Kind.of(packet), Opcode.name(opcode).substring("RC_".length()), details);
     }
@@ -175,6 +209,19 @@ final class Diagram {
     private void arrow(Board.End from, Board.End to, PacketArrow.Kind kind, String operation, String details) {
         Board.End left = from.left() ? from : to;
         Board.End right = from.left() ? to : from;
-        arrows.add(new PacketArrow(left.name(), right.name(), from.left(), kind, operation, details));
+        boolean further = isFurther(left, right);
+        arrows.add(new PacketArrow(left.name(), right.name(), from.left(), kind, operation, details, further));
+    }
+
+    /** Whether this connection has not been seen, but another one between ends of the same names. */
+    private boolean isFurther(Board.End left, Board.End right) {
+        Set<String> seen = connections.computeIfAbsent(left.name() + " " + right.name(), names -> new HashSet<>());
+        int restarts = Math.max(restarts(left.peer()), restarts(right.peer()));
+        return seen.add(left.peer() + " " + right.peer() + " " + restarts) && seen.size() > 1;
+    }
+
+    private int restarts(int queuePair) {
+        Numbers all = numbers.get(queuePair);
+        return all == null ? 0 : all.restarts;
     }
 }

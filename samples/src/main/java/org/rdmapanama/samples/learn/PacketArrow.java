@@ -14,8 +14,16 @@ import org.rdmapanama.soft.wire.Opcode;
  * @param kind what kind of packet it is
  * @param operation its operation
  * @param details what else it says, with commas
+ * @param further whether it is the first packet of another connection of ends that have had one before
  */
-record PacketArrow(String left, String right, boolean toTheRight, Kind kind, String operation, String details) {
+record PacketArrow(
+        String left, String right, boolean toTheRight, Kind kind, String operation, String details, boolean further) {
+    /** What stands before the first packet of a further connection. */
+    static final String NEW_CONNECTION = "new connection";
+
+    /** Of so many packets from the first one, and as many up to the last one, are lines printed. */
+    private static final int SHOWN = 40;
+
     private static final int WIDTH = 88;
     private static final String LINE = "─";
 
@@ -59,10 +67,23 @@ record PacketArrow(String left, String right, boolean toTheRight, Kind kind, Str
             if (last != null && !(last.left + last.right).equals(each.left + each.right)) {
                 text.append('\n');
             }
+            if (each.further) {
+                text.append("   ").append(NEW_CONNECTION).append('\n');
+            }
             text.append(each.line()).append('\n');
             last = each;
         }
         return text.toString();
+    }
+
+    /** The same, but of very many packets only the first and the last ones. */
+    static String shortText(List<PacketArrow> arrows) {
+        int more = arrows.size() - 2 * SHOWN;
+        if (more <= 1) {
+            return text(arrows);
+        }
+        return text(arrows.subList(0, SHOWN)) + "… " + more + " more\n"
+                + text(arrows.subList(arrows.size() - SHOWN, arrows.size()));
     }
 
     private String line() {

@@ -33,6 +33,9 @@ final class PacketPicture implements Figure {
     private static final double HEAD = 24;
     private static final double SPACE = 14;
 
+    /** What a rule between two connections takes. */
+    private static final double RULE = 22;
+
     private final List<PacketArrow> arrows;
     private final List<PacketArrow> left;
     private final List<Group> groups = new ArrayList<>();
@@ -98,7 +101,8 @@ final class PacketPicture implements Figure {
 
     private String description() {
         return arrows.stream()
-                .map(each -> each.from() + " to " + each.to() + ": " + each.operation() + ", " + each.details() + ".")
+                .map(each -> (each.further() ? PacketArrow.NEW_CONNECTION + ". " : "") + each.from() + " to "
+                        + each.to() + ": " + each.operation() + ", " + each.details() + ".")
                 .collect(Collectors.joining(" "));
     }
 
@@ -107,7 +111,7 @@ final class PacketPicture implements Figure {
     }
 
     private static double height(PacketArrow arrow) {
-        return (1 + lines(arrow.details()).size()) * LINE + SPACE;
+        return (1 + lines(arrow.details()).size()) * LINE + SPACE + (arrow.further() ? RULE : 0);
     }
 
     private static void draw(Svg svg, Group group, double top) {
@@ -122,9 +126,22 @@ final class PacketPicture implements Figure {
         }
         double y = top + HEAD;
         for (PacketArrow each : group.arrows) {
+            if (each.further()) {
+                rule(svg, ends.indexOf(each.left()), ends.indexOf(each.right()), y + RULE);
+            }
             y += height(each);
             draw(svg, each, ends.indexOf(each.from()), ends.indexOf(each.to()), y);
         }
+    }
+
+    /** Says that another connection of these ends begins. */
+    private static void rule(Svg svg, int left, int right, double y) {
+        double start = MARGIN + Math.min(left, right) * GAP;
+        double middle = start + GAP / 2;
+        double half = Svg.widthOf(PacketArrow.NEW_CONNECTION) / 2 + 6;
+        svg.line(start, y - 4, middle - half, y - 4, Colour.MUTED, Stroke.DOTTED);
+        svg.line(middle + half, y - 4, start + GAP, y - 4, Colour.MUTED, Stroke.DOTTED);
+        svg.text(middle, y, Anchor.MIDDLE, Colour.MUTED, Face.PLAIN, PacketArrow.NEW_CONNECTION);
     }
 
     /** The text stands beside the sender, so that no line of another end crosses it. */

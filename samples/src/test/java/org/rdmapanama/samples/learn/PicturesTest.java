@@ -31,7 +31,7 @@ class PicturesTest {
     }
 
     private static PacketArrow arrow(String from, String to, String operation) {
-        return new PacketArrow(from, to, true, Kind.REQUEST, operation, "psn 0");
+        return new PacketArrow(from, to, true, Kind.REQUEST, operation, "psn 0", false);
     }
 
     /** The ends and operations from the top down. */
@@ -58,7 +58,7 @@ class PicturesTest {
     @Test
     void shouldDrawAnArrowFromTheSenderToTheReceiver() throws Exception {
         Document document = document(new PacketPicture(
-                List.of(new PacketArrow("A", "B", false, Kind.REFUSAL, "ACKNOWLEDGE", "psn 0, NAK"))));
+                List.of(new PacketArrow("A", "B", false, Kind.REFUSAL, "ACKNOWLEDGE", "psn 0, NAK", false))));
         Element arrow = elements(document, "line").stream()
                 .filter(each -> each.hasAttribute("stroke-dasharray"))
                 .findFirst()
@@ -70,6 +70,33 @@ class PicturesTest {
                 "B to A: ACKNOWLEDGE, psn 0, NAK.",
                 elements(document, "desc").getFirst().getTextContent());
         assertTrue(texts(document).contains("refusal"), "the legend");
+    }
+
+    @Test
+    void shouldTellConnectionsOfTheSameEndsApart() throws Exception {
+        PacketArrow first = arrow("A", "B", "OP1");
+        PacketArrow second = new PacketArrow("A", "B", true, Kind.REQUEST, "OP2", "psn 0", true);
+        List<String> texts = texts(document(new PacketPicture(List.of(first, second))));
+        assertTrue(
+                texts.indexOf("OP1") < texts.indexOf("new connection")
+                        && texts.indexOf("new connection") < texts.indexOf("OP2"),
+                texts::toString);
+        List<String> lines = PacketArrow.text(List.of(first, second)).lines().toList();
+        assertEquals("   new connection", lines.get(1));
+    }
+
+    @Test
+    void shouldPrintTheFirstAndTheLastOfManyPackets() {
+        List<PacketArrow> arrows = new ArrayList<>();
+        for (int i = 1; i <= 2000; i++) {
+            arrows.add(arrow("A", "B", "OP" + i));
+        }
+        List<String> lines = PacketArrow.shortText(arrows).lines().toList();
+        assertEquals(81, lines.size());
+        assertTrue(lines.get(39).contains("OP40 "), lines::toString);
+        assertEquals("… 1920 more", lines.get(40));
+        assertTrue(lines.get(41).contains("OP1961 "), lines::toString);
+        assertEquals(PacketArrow.text(arrows.subList(0, 81)), PacketArrow.shortText(arrows.subList(0, 81)));
     }
 
     @Test
@@ -86,8 +113,8 @@ class PicturesTest {
     @Test
     void shouldDivideDetailsIntoLines() throws Exception {
         String details = "psn 4, 64 B of 1000, rkey 0x12345678, immediate 7, asks for ACK";
-        List<String> texts = texts(
-                document(new PacketPicture(List.of(new PacketArrow("A", "B", true, Kind.REQUEST, "OP", details)))));
+        List<String> texts = texts(document(
+                new PacketPicture(List.of(new PacketArrow("A", "B", true, Kind.REQUEST, "OP", details, false)))));
         List<String> lines = texts.subList(texts.indexOf("OP") + 1, texts.indexOf("request"));
         assertEquals(details, String.join(" ", lines));
         assertTrue(lines.size() > 1, lines::toString);
