@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.samples.figures.Figure;
 
@@ -17,6 +18,7 @@ final class Board {
     private final PrintWriter out;
     private final Map<Integer, End> ends = new HashMap<>();
     private final List<Picture> pictures = new ArrayList<>();
+    private final List<Consumer<String>> afterPackets = new ArrayList<>();
 
     Board(PrintWriter out) {
         this.out = out;
@@ -37,6 +39,16 @@ final class Board {
     void draw(String leftName, int left, String rightName, int right) {
         ends.put(left, new End(leftName, right, true));
         ends.put(right, new End(rightName, left, false));
+    }
+
+    /** Has something done when the packets are known and drawn, with all of them as text. */
+    void afterPackets(Consumer<String> task) {
+        afterPackets.add(task);
+    }
+
+    /** Does what is to be done then. */
+    void drawn(String packets) {
+        afterPackets.forEach(each -> each.accept(packets));
     }
 
     /** Returns the ends to draw, by queue pair number. */

@@ -1,11 +1,13 @@
 package org.rdmapanama.samples.learn;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.rdmapanama.samples.CommonOptions;
+import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.WrongUsage;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -82,7 +84,7 @@ public final class LearnCommand implements Callable<Integer> {
                 throw new ParameterException(
                         spec.commandLine(), "--try runs the statements of a file: give no lesson, --serve or --to");
             }
-            Lesson.runWithPackets(out, headers, TriedCode.of(tried));
+            Lesson.runWithPackets(out, headers, statements());
             return 0;
         }
         if (number == null) {
@@ -116,6 +118,17 @@ public final class LearnCommand implements Callable<Integer> {
             lesson.run(out, headers);
         }
         return 0;
+    }
+
+    private Lesson.Body statements() throws IOException {
+        try {
+            return TriedCode.of(tried);
+        } catch (TriedCode.Mistakes e) {
+            PrintWriter err = spec.commandLine().getErr();
+            err.println(e.getMessage());
+            err.println();
+            throw new Failure(tried + " does not compile; mistakes: " + e.count(), e);
+        }
     }
 
     private void writePage(PrintWriter out) throws Exception {

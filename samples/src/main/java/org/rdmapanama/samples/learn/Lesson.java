@@ -1,5 +1,6 @@
 package org.rdmapanama.samples.learn;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,7 +73,7 @@ enum Lesson {
 
     /**
      * Runs the lesson on soft0, and prints what happens, followed by the packets if it has any, and by their headers if these
-     * are wanted. Returns the pictures.
+     * are wanted; also if the lesson fails. Returns the pictures.
      */
     List<Picture> run(PrintWriter out, boolean headers) throws Exception {
         return run(out, headers, body);
@@ -109,13 +110,30 @@ enum Lesson {
 
     private static List<Picture> run(PrintWriter out, Path packets, boolean headers, Body code) throws Exception {
         Board board = new Board(out);
-        run(board, code);
+        try {
+            run(board, code);
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            // The packets may show why.
+            try {
+                draw(board, packets, headers, out);
+            } catch (IOException | RuntimeException more) {
+                e.addSuppressed(more);
+            }
+            throw e;
+        }
+        draw(board, packets, headers, out);
+        return board.pictures();
+    }
+
+    private static void draw(Board board, Path packets, boolean headers, PrintWriter out) throws IOException {
         out.println();
         out.println(PACKETS);
         out.println();
         try (CaptureFile capture = new CaptureFile(packets)) {
             List<PacketArrow> arrows = Diagram.of(capture, board.ends());
-            out.print(PacketArrow.text(arrows));
+            out.print(PacketArrow.shortText(arrows));
             if (!arrows.isEmpty()) {
                 board.picture(PACKETS_PICTURE, "its packets, from the first one down", new PacketPicture(arrows));
             }
@@ -126,9 +144,9 @@ enum Lesson {
                 out.println();
                 out.print(EqualCostPaths.table());
             }
+            board.drawn(PacketArrow.text(arrows));
         }
         out.flush();
-        return board.pictures();
     }
 
     private static void run(Board board, Body code) throws Exception {

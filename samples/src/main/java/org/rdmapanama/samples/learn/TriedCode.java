@@ -53,10 +53,28 @@ final class TriedCode {
     /** The virtual machine keeps classes, and each needs a name of its own. */
     private static final AtomicInteger CLASSES = new AtomicInteger();
 
+    private static final String INDENT = "    ";
+
     private TriedCode() {}
 
+    /** Says where the code of a reader has mistakes, with a paragraph for each. */
+    static final class Mistakes extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final int count;
+
+        private Mistakes(List<String> paragraphs) {
+            super(String.join(System.lineSeparator(), paragraphs));
+            count = paragraphs.size();
+        }
+
+        int count() {
+            return count;
+        }
+    }
+
     /** Compiles the statements in a file. */
-    static Lesson.Body of(Path file) throws IOException {
+    static Lesson.Body of(Path file) throws IOException, Mistakes {
         if (!Files.isRegularFile(file)) {
             throw new Failure("there is no file " + file + ": write the statements of an exercise into one");
         }
@@ -64,12 +82,35 @@ final class TriedCode {
         return board -> {
             Exercise exercise = (Exercise) type.getDeclaredConstructor().newInstance();
             exercise.board = board;
-            ((Step) exercise).run();
+            board.afterPackets(exercise::end);
+            try {
+                ((Step) exercise).run();
+            } catch (InterruptedException e) {
+                throw e;
+            } catch (Exception e) {
+                throw new Failure(failure(e, type, file), e);
+            }
         };
     }
 
+    /** Says at which line of the file something failed, and what. */
+    private static String failure(Exception failure, Class<?> type, Path file) throws IOException {
+        String what = failure instanceof Failure
+                ? failure.getMessage()
+                : failure.getClass().getSimpleName() + ": " + failure.getMessage();
+        for (StackTraceElement each : failure.getStackTrace()) {
+            if (each.getClassName().equals(type.getName())
+                    || each.getClassName().startsWith(type.getName() + "$")) {
+                String line =
+                        Files.readAllLines(file).get(each.getLineNumber() - 1).strip();
+                return file + ":" + each.getLineNumber() + ": '" + line + "' failed: " + what;
+            }
+        }
+        return file + ": " + what;
+    }
+
     /** Compiles the statements in each file to a class of its own. */
-    static List<Class<?>> compile(List<Path> files) throws IOException {
+    static List<Class<?>> compile(List<Path> files) throws IOException, Mistakes {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         if (compiler == null) {
             throw new Failure("this Java has no compiler: set JAVA_HOME to a JDK");
@@ -82,7 +123,8 @@ final class TriedCode {
         }
     }
 
-    private static List<Class<?>> compile(JavaCompiler compiler, List<Path> files, Path folder) throws IOException {
+    private static List<Class<?>> compile(JavaCompiler compiler, List<Path> files, Path folder)
+            throws IOException, Mistakes {
         Path sources = Files.createDirectories(folder.resolve(PACKAGE.replace('.', '/')));
         Path classes = Files.createDirectory(folder.resolve("classes"));
         List<Path> wrapped = new ArrayList<>();
@@ -101,7 +143,7 @@ final class TriedCode {
                             manager.getJavaFileObjectsFromPaths(wrapped))
                     .call();
             if (!compiled) {
-                throw new Failure(text(found, wrapped, files));
+                throw mistakes(found, wrapped, files);
             }
         }
         return define(classes, wrapped);
@@ -126,19 +168,45 @@ final class TriedCode {
         return options;
     }
 
-    private static String text(DiagnosticCollector<JavaFileObject> found, List<Path> wrapped, List<Path> files) {
-        return found.getDiagnostics().stream()
-                .filter(each -> each.getKind() == Diagnostic.Kind.ERROR)
-                .map(each -> place(each, wrapped, files) + each.getMessage(Locale.ROOT))
-                .collect(Collectors.joining(System.lineSeparator()));
+    private static Mistakes mistakes(DiagnosticCollector<JavaFileObject> found, List<Path> wrapped, List<Path> files)
+            throws IOException {
+        List<String> paragraphs = new ArrayList<>();
+        for (Diagnostic<? extends JavaFileObject> each : found.getDiagnostics()) {
+            if (each.getKind() == Diagnostic.Kind.ERROR) {
+                int index = each.getSource() == null
+                        ? -1
+                        : wrapped.indexOf(Path.of(each.getSource().toUri()));
+                paragraphs.add(index < 0 ? message(each) : mistake(each, files.get(index), wrapped.get(index)));
+            }
+        }
+        return new Mistakes(paragraphs);
     }
 
-    private static String place(Diagnostic<? extends JavaFileObject> error, List<Path> wrapped, List<Path> files) {
-        if (error.getSource() == null) {
-            return "";
+    /** Returns the message, followed by the line and a mark below the place in it. */
+    private static String mistake(Diagnostic<?> error, Path file, Path wrapped) throws IOException {
+        int line = (int) error.getLineNumber();
+        List<String> lines = Files.readAllLines(file);
+        if (line < 1 || line > lines.size()) {
+            // What is missing at the end of the file is noticed behind it.
+            return file + ": " + message(error);
         }
-        int index = wrapped.indexOf(Path.of(error.getSource().toUri()));
-        return (index < 0 ? "" : files.get(index)) + ":" + error.getLineNumber() + ": ";
+        String text = lines.get(line - 1);
+        String source = Files.readString(wrapped);
+        int start = source.lastIndexOf('\n', (int) error.getPosition() - 1) + 1;
+        // The first line has more in front of it.
+        int before = line == 1 ? source.indexOf('\n') - lines.getFirst().length() : 0;
+        int column = Math.clamp(error.getPosition() - start - before, 0, text.length());
+        String newLine = System.lineSeparator();
+        return file + ":" + line + ": " + message(error) + newLine + INDENT + text + newLine + INDENT
+                + text.substring(0, column).replaceAll("[^\\t]", " ") + "^";
+    }
+
+    /** Returns the message without the location, which is always the class around the statements. */
+    private static String message(Diagnostic<?> error) {
+        return error.getMessage(Locale.ROOT)
+                .replaceAll("\\R *location: class .*Tried\\d+.*", "")
+                .replaceAll("\\R *symbol: +", ": ")
+                .replaceAll("\\R *", "; ");
     }
 
     /** Puts the classes into this package, where they may use the classes of the lessons. */

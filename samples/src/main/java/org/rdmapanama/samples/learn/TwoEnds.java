@@ -17,6 +17,7 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.device.Mtu;
+import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.samples.Failure;
 
@@ -48,6 +49,8 @@ final class TwoEnds implements AutoCloseable {
     // end
 
     private final WorkCompletions completions = new WorkCompletions(arena, 1);
+    private int takenOfA;
+    private int takenOfB;
 
     /** Creates A and B. Packets are retransmitted after four seconds, too late to show up in a lesson. */
     TwoEnds(Board board) {
@@ -57,9 +60,27 @@ final class TwoEnds implements AutoCloseable {
     /** Waits for the next completion of a queue. The result is valid until the next call. */
     WorkCompletions await(CompletionQueue queue) throws InterruptedException {
         if (queue.await(completions, LIMIT) == 0) {
-            throw new Failure("no work request completed within " + LIMIT.toSeconds() + " s");
+            throw new Failure(noCompletion(queue));
         }
+        takenOfA += queue == queueOfA ? 1 : 0;
+        takenOfB += queue == queueOfB ? 1 : 0;
         return completions;
+    }
+
+    /** Says what is known when a queue has no completion. The device does not tell what was posted. */
+    String noCompletion(CompletionQueue queue) {
+        String name = queue == queueOfA ? "queueOfA" : queue == queueOfB ? "queueOfB" : queue.toString();
+        return "no completion came to " + name + " within " + LIMIT.toSeconds() + " s, after " + takenOfA
+                + " from queueOfA and " + takenOfB + " from queueOfB; a is " + state(a) + ", and b is " + state(b)
+                + ". A send completes if it is signaled or fails, and a receive when a message arrives";
+    }
+
+    private static String state(QueuePair queuePair) {
+        try {
+            return "in state " + queuePair.query(QueuePairAttribute.STATE).state();
+        } catch (IllegalStateException closed) {
+            return "closed";
+        }
     }
 
     @Override

@@ -74,8 +74,4 @@ abstract class AnswersOfALesson extends Exercise {
     void predictSomePackets(String text) {
         ofPackets.add(diagram -> assertTrue(lines(diagram, text) > 0, () -> text + " in\n" + diagram));
     }
-
-    private static long lines(String diagram, String text) {
-        return diagram.lines().filter(line -> line.contains(text)).count();
-    }
 }

@@ -1,11 +1,13 @@
 package org.rdmapanama.samples.learn;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.Writer;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +24,10 @@ import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.samples.Failure;
+import org.rdmapanama.samples.Run;
+import org.rdmapanama.samples.learn.TriedCode.Mistakes;
 
 /**
  * Writes the code of the answers between the marks of docs/EXERCISES.md, from the tests that run them. Fails if the document
@@ -146,7 +151,7 @@ class ExercisesDocumentTest {
     /** A reader may paste an answer into a file, without imports. */
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
-    void shouldCompileWhenPastedIntoFiles() throws IOException {
+    void shouldCompileWhenPastedIntoFiles() throws Exception {
         List<Path> files = new ArrayList<>();
         for (Answer each : answers()) {
             files.add(Files.writeString(folder.resolve(each.method()), each.code()));
@@ -158,7 +163,7 @@ class ExercisesDocumentTest {
     /** And the code of these lessons, to change it. */
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
-    void shouldCompileTheCodeOfLessons() throws IOException {
+    void shouldCompileTheCodeOfLessons() throws Exception {
         Matcher lessons = PASTED.matcher(read(DOCUMENT));
         assertTrue(lessons.find(), "lessons whose code can be pasted");
         String learn = read(DOCUMENT.resolveSibling("LEARN.md"));
@@ -183,9 +188,97 @@ class ExercisesDocumentTest {
         String right = tryOut(example.group(1));
         assertTrue(right.contains("as predicted: SUCCESS\n"), right);
         assertTrue(right.contains("A ── RDMA_WRITE_ONLY psn 0, 64 B"), right);
+        assertTrue(
+                right.endsWith(
+                        "\nas predicted, packets above with 'RDMA_WRITE_ONLY': 1\n2 of 2 predictions are true\n"),
+                right);
 
-        String wrong = tryOut(example.group(1).replace("SUCCESS", "REM_ACCESS_ERR"));
+        String wrong =
+                tryOut(example.group(1).replace("SUCCESS", "REM_ACCESS_ERR").replace("(1, \"RDMA", "(2, \"RDMA"));
         assertTrue(wrong.contains("predicted: REM_ACCESS_ERR, but observed: SUCCESS\n"), wrong);
+        assertTrue(
+                wrong.endsWith("\npredicted, packets above with 'RDMA_WRITE_ONLY': 2, but there are 1\n"
+                        + "0 of 2 predictions are true\n"),
+                wrong);
+    }
+
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS)
+    void shouldDrawThePacketsIfAStatementFails() throws Exception {
+        StringWriter output = new StringWriter();
+        Path file = Files.writeString(folder.resolve("failing"), """
+                try (TwoEnds ends = new TwoEnds(board)) {
+                    ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                            .rdmaWrite(ends.memoryOfB.address(), 5)
+                            .add(ends.memoryOfA, 0, 64));
+                    ends.await(ends.queueOfA).check(0);
+                }
+                """);
+        Failure failure;
+        try (PrintWriter out = new PrintWriter(output)) {
+            failure = assertThrows(Failure.class, () -> Lesson.runWithPackets(out, false, TriedCode.of(file)));
+        }
+        assertTrue(
+                failure.getMessage()
+                        .startsWith(
+                                file + ":5: 'ends.await(ends.queueOfA).check(0);' failed: FailedCompletionException: "),
+                failure::getMessage);
+        assertTrue(output.toString().contains("NAK: remote access error"), output::toString);
+    }
+
+    @Test
+    void shouldSayWhatIsKnownWhenNothingCompletes() throws Exception {
+        try (TwoEnds ends = new TwoEnds(new Board(new PrintWriter(Writer.nullWriter())))) {
+            for (boolean signaled : new boolean[] {true, false}) {
+                ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                        .rdmaWrite(ends.memoryOfB.remote())
+                        .add(ends.memoryOfA, 0, 64)
+                        .signaled(signaled));
+            }
+            ends.await(ends.queueOfA);
+            ends.b.close();
+            String text = ends.noCompletion(ends.queueOfA);
+            assertTrue(
+                    text.contains("to queueOfA within 20 s, after 1 from queueOfA and 0 from queueOfB; "
+                            + "a is in state RTS, and b is closed. "),
+                    text);
+        }
+    }
+
+    /** A queue pair that is reset begins at another number, which is random. */
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void shouldCountPacketsAnewAfterReset() throws Exception {
+        String output = tryOut("""
+                try (TwoEnds ends = new TwoEnds(board)) {
+                    for (int time = 0; time < 2; time++) {
+                        ends.a.postSend(SendWorkRequest.allocate(ends.arena, 1)
+                                .rdmaWrite(ends.memoryOfB.remote())
+                                .add(ends.memoryOfA, 0, 64)
+                                .signaled(true));
+                        predict(CompletionStatus.SUCCESS, ends.await(ends.queueOfA).status(0));
+                        int first = ends.a.localEndpoint().packetSequenceNumber();
+                        ends.a.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                        int distance;
+                        do {
+                            distance = Math.floorMod(
+                                    ends.a.localEndpoint(new ConnectOptions()).packetSequenceNumber() - first, 1 << 24);
+                        } while (distance < 1 << 20 || distance > (1 << 24) - (1 << 20));
+                        ends.b.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                        ends.a.connect(ends.b.localEndpoint());
+                        ends.b.connect(ends.a.localEndpoint());
+                    }
+                    predictPackets(2, "RDMA_WRITE_ONLY psn 0");
+                    predictPackets(1, "new connection");
+                }
+                """);
+        assertTrue(output.endsWith("\n4 of 4 predictions are true\n"), output);
+    }
+
+    @Test
+    void shouldPrintWhatWasThrown() throws Exception {
+        String output = tryOut("predict(\"ArithmeticException\", thrownBy(() -> Math.floorDiv(1, 0)));");
+        assertTrue(output.startsWith("ArithmeticException: / by zero\nas predicted: ArithmeticException\n"), output);
     }
 
     private String tryOut(String statements) throws Exception {
@@ -198,14 +291,27 @@ class ExercisesDocumentTest {
     }
 
     @Test
-    void shouldSayWhereTheMistakeIs() throws IOException {
-        Path file = Files.writeString(folder.resolve("mistake"), "int a = 1;\nint b = c;\n");
-        String message = "";
-        try {
-            TriedCode.of(file);
-        } catch (Failure e) {
-            message = e.getMessage();
-        }
-        assertTrue(message.startsWith(file + ":2: cannot find symbol"), message);
+    void shouldSayWhereTheMistakesAre() throws Exception {
+        Path file = Files.writeString(folder.resolve("mistakes"), "int a = d;\n  int b = c;\n");
+        Run run = Run.start("learn", "--try", file.toString());
+        assertEquals(1, run.join(), run::toString);
+        assertEquals(
+                List.of(
+                        file + ":1: cannot find symbol: variable d",
+                        "    int a = d;",
+                        "            ^",
+                        file + ":2: cannot find symbol: variable c",
+                        "      int b = c;",
+                        "              ^",
+                        "",
+                        "rdma learn: " + file + " does not compile; mistakes: 2"),
+                run.err().lines().toList());
+    }
+
+    @Test
+    void shouldSayThatAStatementDoesNotEnd() throws IOException {
+        Path file = Files.writeString(folder.resolve("open"), "if (true) {\n");
+        Mistakes mistakes = assertThrows(Mistakes.class, () -> TriedCode.of(file));
+        assertEquals(file + ": reached end of file while parsing", mistakes.getMessage());
     }
 }
