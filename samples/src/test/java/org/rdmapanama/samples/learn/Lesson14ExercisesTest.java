@@ -90,6 +90,7 @@ class Lesson14ExercisesTest extends AnswersOfALesson {
         double seconds = 0.0013;
         predict(6, Math.round((1 << 24) * seconds / 3600));
         predict(22, Math.round((1 << 24) * seconds / 1000));
+        predict(22, Math.round(((1 << 24) + 1) / (1000 + 1.0) * seconds));
 
         int keys = 1 << 8;
         long inOrder = 0;
@@ -99,6 +100,16 @@ class Lesson14ExercisesTest extends AnswersOfALesson {
             }
         }
         predict(128.5, (double) inOrder / keys);
+
+        long firstOfTwo = 0;
+        long pairs = 0;
+        for (int one = 0; one < keys; one++) {
+            for (int other = one + 1; other < keys; other++) {
+                firstOfTwo += one + 1;
+                pairs++;
+            }
+        }
+        predict((keys + 1) / 3.0, (double) firstOfTwo / pairs);
 
         Random random = new Random(14);
         long atRandom = 0;

@@ -29,6 +29,8 @@ class Lesson7ExercisesTest extends AnswersOfALesson {
             predict(CompletionStatus.WR_FLUSH_ERR, ends.await(ends.queueOfA).status(0));
             predict(CompletionStatus.WR_FLUSH_ERR, ends.await(ends.queueOfA).status(0));
             predict("", ends.memoryOfB.memory().getString(0));
+            predictSomePackets("RDMA_WRITE_ONLY");
+            predictPackets(1, "ACKNOWLEDGE");
         }
     }
 
@@ -55,6 +57,12 @@ class Lesson7ExercisesTest extends AnswersOfALesson {
                     .signaled(true);
             ends.a.postSend(write.rdmaWrite(memory.address(), memory.rkey() + 1));
             predict(CompletionStatus.REM_ACCESS_ERR, ends.await(ends.queueOfA).status(0));
+
+            ends.a.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+            ends.a.localEndpoint(new ConnectOptions().timeout(12).retryCount(2));
+            ends.a.connect(ends.b.localEndpoint());
+            ends.a.postSend(write.rdmaWrite(memory));
+            predict(CompletionStatus.RETRY_EXC_ERR, ends.await(ends.queueOfA).status(0));
 
             ends.a.modify(new QueuePairAttributes().state(QueuePairState.RESET));
             ends.b.modify(new QueuePairAttributes().state(QueuePairState.RESET));
