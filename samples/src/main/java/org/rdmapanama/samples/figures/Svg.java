@@ -272,6 +272,15 @@ public final class Svg {
     }
 
     /**
+     * Returns the width below which {@link #element()} has to be scrolled.
+     *
+     * @return the width in pixels
+     */
+    public double leastWidth() {
+        return Math.ceil(width * LEAST_FONT / FONT);
+    }
+
+    /**
      * Returns the drawing as a document of its own, for a file.
      *
      * @return the document
@@ -292,7 +301,7 @@ public final class Svg {
      */
     public String element() {
         String size = "style=\"display: block; width: 100%%; height: auto; max-width: %spx; min-width: %spx\"";
-        return element(size.formatted(plain(width), plain(Math.ceil(width * LEAST_FONT / FONT))), "");
+        return element(size.formatted(plain(width), plain(leastWidth())), "");
     }
 
     private String element(String size, String first) {

@@ -10,6 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.commonmark.Extension;
 import org.commonmark.ext.gfm.tables.TableBlock;
 import org.commonmark.ext.gfm.tables.TablesExtension;
@@ -58,9 +60,16 @@ final class LearnPage {
             figure { margin: 1.2em 0 }
             .scrolled.drawn { border: 1px solid var(--grid); border-radius: 6px }
             figcaption { font-size: 14px; margin-top: .3em }
+            .hint { display: none; margin: .3em 0 0; font-size: 14px; color: var(--muted) }
             nav { padding: 4px 16px; border: 1px solid var(--grid); border-radius: 6px }
             nav li { padding: 3px 0 }
             """;
+
+    /** What a page as wide as the screen has on both sides of a drawing: its padding, and the borders of the frame. */
+    private static final int BESIDE = 2 * (16 + 1);
+
+    /** The widths of screens from which drawings need not be scrolled. */
+    private final Set<Integer> hints = new TreeSet<>();
 
     /** By what the document calls it. */
     private final Map<String, Picture> pictures = new HashMap<>();
@@ -135,9 +144,30 @@ final class LearnPage {
         return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                 + "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
                 + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                + "<title>" + Svg.escaped(title) + "</title>\n<style>\n" + Colour.variables() + STYLE + Svg.style()
+                + "<title>" + Svg.escaped(title) + "</title>\n<style>\n" + Colour.variables() + STYLE + hints()
+                + Svg.style()
                 + "</style>\n</head>\n<body>\n"
                 + body + "<footer><p>" + Svg.escaped(remark) + "</p></footer>\n</body>\n</html>\n";
+    }
+
+    /** Says below a drawing that it can be scrolled, where the screen is too narrow for it. */
+    private String hint(Svg drawing) {
+        int screen = (int) drawing.leastWidth() + BESIDE;
+        hints.add(screen);
+        return "<p class=\"hint until-" + screen + "\">Wider than the screen: scroll it to the right →</p>\n";
+    }
+
+    /** Returns the rules that show hints. */
+    private String hints() {
+        StringBuilder rules = new StringBuilder();
+        for (int each : hints) {
+            rules.append("@media (max-width: ")
+                    .append(each - 1)
+                    .append("px) { .until-")
+                    .append(each)
+                    .append(" { display: block } }\n");
+        }
+        return rules.toString();
     }
 
     /** Returns the headings in their order, with the names by which links reach them, which are those of GitHub. */
@@ -212,9 +242,11 @@ final class LearnPage {
             if (paragraph.getFirstChild() instanceof Image image && image.getNext() == null) {
                 Picture picture = pictures.get(image.getDestination());
                 if (picture != null) {
+                    Svg drawing = picture.figure().draw();
                     paragraph.insertBefore(block("<figure>\n<div class=\"scrolled drawn\" tabindex=\"0\">\n"
-                            + picture.figure().draw().element()
-                            + "\n</div>\n<figcaption>" + Svg.escaped(text(image)) + "</figcaption>\n</figure>"));
+                            + drawing.element()
+                            + "\n</div>\n" + hint(drawing) + "<figcaption>" + Svg.escaped(text(image))
+                            + "</figcaption>\n</figure>"));
                     paragraph.unlink();
                     return;
                 }

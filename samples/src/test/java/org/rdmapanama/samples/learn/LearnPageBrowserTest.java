@@ -34,7 +34,8 @@ import org.rdmapanama.samples.figures.Svg.Stroke;
 
 /**
  * Chromium shows the page of the lessons as wide as a phone, a tablet and a desktop, on a light and on a dark screen: nothing
- * overlaps or is cut off, all text is large enough and differs from its background, and nothing is loaded. The same goes for
+ * overlaps or is cut off, what has to be scrolled says so, all text is large enough and differs from its background, and nothing is
+ * loaded. The same goes for
  * the charts of commands.
  */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -95,6 +96,8 @@ class LearnPageBrowserTest {
         assertFound(bad, "contrast", "'faint'");
         assertFound(bad, "small", "text 'one'");
         assertFound(bad, "too wide", "pixels");
+        assertFound(bad, "hint", "missing: wide");
+        assertFound(bad, "hint", "needless: narrow");
         assertFound(bad, "loads", "picture.png");
         assertFound(bad, "loads", "url(");
     }
@@ -155,6 +158,9 @@ class LearnPageBrowserTest {
         return "<!DOCTYPE html><html><head><style>" + Svg.style() + "</style></head><body>" + svg
                 + "<p style='overflow: hidden; width: 20px; white-space: nowrap'>hidden text</p>"
                 + "<p style='color: #999; background: #fff'>grey on white</p>"
+                + "<div><div class='scrolled drawn' style='overflow-x: auto'>"
+                + "<div style='width: 3000px'>wide</div></div></div>"
+                + "<div><div class='scrolled drawn'>narrow</div><p class='hint'>scroll</p></div>"
                 + "<p>above</p><p style='margin-top: -30px; background: url(data:,)'>below</p>"
                 + "<img src='file:///nowhere/picture.png' alt='' style='width: 1500px; height: 10px'></body></html>";
     }

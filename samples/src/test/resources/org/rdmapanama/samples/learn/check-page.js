@@ -107,6 +107,18 @@ function checkDrawing(window, svg, say) {
     });
 }
 
+// A drawing that has to be scrolled says so, and no other one.
+function checkHints(window, document, say) {
+    for (const frame of document.querySelectorAll('.scrolled.drawn')) {
+        const hint = frame.parentElement.querySelector('.hint');
+        const isShown = hint !== null && window.getComputedStyle(hint).display !== 'none';
+        if (isShown !== frame.scrollWidth > frame.clientWidth) {
+            say('hint', (isShown ? 'needless: ' : 'missing: ') + frame.parentElement.textContent.trim().slice(0, 60)
+                + ' of ' + frame.scrollWidth + ' pixels in ' + frame.clientWidth);
+        }
+    }
+}
+
 function background(window, element) {
     for (let each = element; each; each = each.parentElement) {
         const colour = window.getComputedStyle(each).backgroundColor;
@@ -187,6 +199,7 @@ function check(frame, title, width, scheme) {
         say('loads', each.name);
     }
     checkText(window, document, width, say);
+    checkHints(window, document, say);
     const drawings = document.querySelectorAll('svg');
     drawings.forEach(svg => checkDrawing(window, svg, say));
     const texts = document.querySelectorAll('svg text').length;
