@@ -13,15 +13,15 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.memory.RemoteMemory;
 
-/** The part of lesson 14 in which a stranger that has one key of B guesses another one. Threads: one. */
+/** The part of lesson 14 in which F, to whom B has lent memory, guesses the key of other memory of B. Threads: one. */
 final class KeyGuesses {
     static final int GUESSES = 100;
     private static final int KEYS = 64;
 
-    /** Of a server with much memory. */
-    private static final int MANY_REGIONS = 10_000;
+    private static final String LINE = "%-34s %11s %7s %11s %10s";
 
-    private static final String LINE = "%-32s %11s %7s %11s %10s";
+    /** A longer time is told in days. */
+    private static final long MAX_HOURS = 48;
 
     private final TwoEnds ends;
     private final Board board;
@@ -43,13 +43,23 @@ final class KeyGuesses {
 
     static void run(TwoEnds ends, Board board) throws InterruptedException {
         KeyGuesses lesson = new KeyGuesses(ends, board);
-        int known = ends.domain.register(ends.arena.allocate(16), REMOTE_READ).rkey();
-        Random random = new SecureRandom();
-        board.say(LINE, "F guesses the key of a region", "connections", "refused", "bytes read", "events at B");
-        lesson.guess("F's own key, plus 1, 2, ...", i -> known + i);
-        lesson.guess("F's own key, plus 256, 512, ...", i -> known + 256 * i);
-        lesson.guess("at random", i -> random.nextInt());
+        lesson.guess();
         lesson.sayOdds();
+    }
+
+    // excerpt
+    private void guess() throws InterruptedException {
+        MemoryRegion lentToF = ends.domain.register(ends.arena.allocate(16), REMOTE_READ);
+        int known = lentToF.rkey();
+        Random random = new SecureRandom();
+        try (FurtherConnection connection = new FurtherConnection(ends, ends.domain)) {
+            board.say("B lends memory to F, which reads it: %s", connection.read(lentToF.remote()));
+        }
+        board.say(LINE, "F guesses the key of other memory", "connections", "refused", "bytes read", "events at B");
+        guess("the key that F knows", i -> known);
+        guess("that key, plus 1, 2, ...", i -> known + i);
+        guess("that key, plus 256, 512, ...", i -> known + 256 * i);
+        guess("at random", i -> random.nextInt());
     }
 
     /**
@@ -76,6 +86,7 @@ final class KeyGuesses {
         guesses += GUESSES;
         board.say(LINE, how, GUESSES, refused, read, events);
     }
+    // end
 
     /** How many guesses it takes, as the keys of this device are: numbers of as many bits as differ from key to key. */
     private void sayOdds() {
@@ -88,17 +99,14 @@ final class KeyGuesses {
             }
         }
         int bits = Integer.bitCount(ones & zeros);
-        board.say("of the 32 bits of a key, %d differ among %d keys", bits, KEYS);
-        double keys = 1L << bits;
-        sayOdds("1 region", keys);
-        sayOdds(MANY_REGIONS + " regions", keys / MANY_REGIONS);
-    }
-
-    private void sayOdds(String reachable, double needed) {
-        double seconds = needed * nanos / guesses / 1e9;
+        board.say("of %d new keys, %d of the 32 bits are 0 in some and 1 in others", KEYS, bits);
+        double seconds = (double) nanos / guesses / Duration.ofSeconds(1).toNanos();
+        board.say("a guess took %.0f µs", seconds * 1_000_000);
+        long keys = 1L << bits;
+        double hours = keys * seconds / Duration.ofHours(1).toSeconds();
         board.say(
-                "%-14s %13.0f guesses until one hits, on average; at the speed of these: %11.2f hours",
-                reachable + ":", needed, seconds / Duration.ofHours(1).toSeconds());
+                "guesses at random until one hits the key of this region, on average: %d, which take %s",
+                keys, hours > MAX_HOURS ? Math.round(hours / 24) + " days" : Math.round(hours) + " hours");
     }
 
     private static long bytesOf(MemoryRegion memory) {

@@ -150,7 +150,7 @@ final class WhyRdma implements AutoCloseable {
     }
 
     private void takeBothPaths(Board board) throws Exception {
-        Tally tally = new Tally(board, "soft0, counted for the thread that calls");
+        Tally tally = new Tally(board, "soft0 (no part in the kernel), calling thread");
         tally.count("control path: create and connect two queue pairs", () -> new TwoEnds(board).close());
         tally.count(
                 "control path: register 4 MiB",

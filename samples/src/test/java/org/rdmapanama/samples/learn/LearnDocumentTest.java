@@ -39,7 +39,7 @@ class LearnDocumentTest {
     private static final Pattern VARYING = Pattern.compile("0x[0-9a-f]{6,}");
 
     /** Counts, ratios and times that vary, with the space in front of them. */
-    private static final Pattern COUNT = Pattern.compile(" *\\d+(\\.\\d+)?(×| ns\\b| hours\\b)");
+    private static final Pattern COUNT = Pattern.compile(" *\\d+(\\.\\d+)?(×| ns\\b| µs\\b| hours\\b| days\\b)");
 
     /** Rates that vary, and what part of another one they are, with the space in front of them. */
     private static final Pattern RATE = Pattern.compile(" *\\d+(?= MiB/s +\\d+ %)|(?<=MiB/s) *\\d+(?= % )");
@@ -71,9 +71,9 @@ class LearnDocumentTest {
             };
         });
         assertEquals(
-                2 * Lesson.values().length + 7,
+                2 * Lesson.values().length + 8,
                 parts.get(),
-                "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, and five about headers");
+                "parts between marks: the code and the output of each lesson, TwoEnds, RecordLog, KeyGuesses, and five about headers");
         if (WRITE) {
             Files.writeString(DOCUMENT, made);
         }
