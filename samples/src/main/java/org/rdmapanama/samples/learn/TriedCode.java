@@ -206,7 +206,8 @@ final class TriedCode {
         return error.getMessage(Locale.ROOT)
                 .replaceAll("\\R *location: class .*Tried\\d+.*", "")
                 .replaceAll("\\R *symbol: +", ": ")
-                .replaceAll("\\R *", "; ");
+                .replaceAll(";?\\R *", "; ")
+                .replaceAll(" +", " ");
     }
 
     /** Puts the classes into this package, where they may use the classes of the lessons. */
