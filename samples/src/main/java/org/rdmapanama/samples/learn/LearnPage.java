@@ -60,7 +60,7 @@ final class LearnPage {
             figure { margin: 1.2em 0 }
             .scrolled.drawn { border: 1px solid var(--grid); border-radius: 6px }
             figcaption { font-size: 14px; margin-top: .3em }
-            .hint { display: none; margin: .3em 0 0; font-size: 14px; color: var(--muted) }
+            .hint { display: none; margin: 0 0 .3em; font-size: 14px; color: var(--muted) }
             nav { padding: 4px 16px; border: 1px solid var(--grid); border-radius: 6px }
             nav li { padding: 3px 0 }
             """;
@@ -150,7 +150,7 @@ final class LearnPage {
                 + body + "<footer><p>" + Svg.escaped(remark) + "</p></footer>\n</body>\n</html>\n";
     }
 
-    /** Says below a drawing that it can be scrolled, where the screen is too narrow for it. */
+    /** Says above a drawing that it can be scrolled, where the screen is too narrow for it. */
     private String hint(Svg drawing) {
         int screen = (int) drawing.leastWidth() + BESIDE;
         hints.add(screen);
@@ -243,10 +243,10 @@ final class LearnPage {
                 Picture picture = pictures.get(image.getDestination());
                 if (picture != null) {
                     Svg drawing = picture.figure().draw();
-                    paragraph.insertBefore(block("<figure>\n<div class=\"scrolled drawn\" tabindex=\"0\">\n"
+                    paragraph.insertBefore(block("<figure>\n" + hint(drawing)
+                            + "<div class=\"scrolled drawn\" tabindex=\"0\">\n"
                             + drawing.element()
-                            + "\n</div>\n" + hint(drawing) + "<figcaption>" + Svg.escaped(text(image))
-                            + "</figcaption>\n</figure>"));
+                            + "\n</div>\n<figcaption>" + Svg.escaped(text(image)) + "</figcaption>\n</figure>"));
                     paragraph.unlink();
                     return;
                 }
