@@ -11,6 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkConf;
 import org.apache.spark.util.ShutdownHookManager;
@@ -56,6 +59,7 @@ public final class SparkCommand implements Callable<Integer> {
     /** After it has stopped. */
     private static final int LATE = 1;
 
+    private static final int LONGEST_END_SECONDS = 20;
     private static final int MOST_EXECUTORS = 32;
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROUNDS = 1000;
@@ -168,6 +172,7 @@ public final class SparkCommand implements Callable<Integer> {
             return BoxedUnit.UNIT;
         });
         ShutdownHookManager.addShutdownHook(LATE, () -> {
+            endExecutors();
             if (end.get() != End.FAILURE) {
                 folder.remove();
             }
@@ -187,6 +192,22 @@ public final class SparkCommand implements Callable<Integer> {
                     return CommandLine.ExitCode.SOFTWARE;
                 });
         System.exit(command.execute(arguments));
+    }
+
+    /** Executors, which are told to end by now, still write files. */
+    private static void endExecutors() {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_END_SECONDS);
+        for (ProcessHandle each : ProcessHandle.current().children().toList()) {
+            try {
+                each.onExit().get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException | ExecutionException e) {
+                each.destroyForcibly();
+                each.onExit().join();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
     }
 
     /** Where a run has its files. bin/spark makes it. */
@@ -211,7 +232,7 @@ public final class SparkCommand implements Callable<Integer> {
 
                     @Override
                     public FileVisitResult visitFileFailed(Path file, IOException e) {
-                        // Executors that end remove theirs.
+                        // What is removed by others at the same time.
                         return FileVisitResult.CONTINUE;
                     }
 
