@@ -4,13 +4,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /** Whether tests start executors, which take minutes of the processors together. */
 final class Clusters {
-    private static final String WANTED = "RDMA_TEST_CLUSTERS";
-
     private Clusters() {}
 
+    /** Skips a test in {@code bin/test --quick}. */
     static void assumeWanted() {
-        assumeTrue(
-                System.getenv(WANTED) != null,
-                "clusters of Spark take a minute and a half; they are started if " + WANTED + "=yes");
+        assumeTrue(System.getenv("RDMA_TEST_QUICK") == null, "clusters of Spark take longer than quick tests may");
     }
 }

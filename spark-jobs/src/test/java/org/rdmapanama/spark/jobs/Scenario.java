@@ -21,15 +21,22 @@ enum Scenario {
                     "spark.shuffle.spill.compress",
                     "false",
                     "spark.shuffle.spill.numElementsForceSpillThreshold",
-                    "200",
+                    "500",
                     // Whose records may be moved, so that several partitions can be read together.
                     "spark.serializer",
                     "org.apache.spark.serializer.KryoSerializer"),
             EnumSet.allOf(TestJob.class)),
+
+    /** And packets are lost, sent twice, overtaken by others, and changed. */
     ENCRYPTED_FILES(
             true,
             2,
-            Map.of("spark.io.encryption.enabled", "true"),
+            Map.of(
+                    "spark.io.encryption.enabled",
+                    "true",
+                    "spark.executor.extraJavaOptions",
+                    Scenario.SHORT_LIVED
+                            + " -Dorg.rdmapanama.soft.faults=loss=0.05,duplicate=0.02,reorder=0.02,corrupt=0.02,seed=7"),
             EnumSet.of(TestJob.SORT_BY_KEY, TestJob.GROUP_BY_KEY, TestJob.ADAPTIVE_SQL_AGGREGATION)),
     ENCRYPTED_NETWORK(
             true,
@@ -39,21 +46,45 @@ enum Scenario {
                     "spark.authenticate.secret", "between us",
                     "spark.network.crypto.enabled", "true"),
             EnumSet.of(TestJob.GROUP_BY_KEY)),
-    NOTHING_PINNED(
-            true, 2, Map.of("spark.rdma.pinned", "0"), EnumSet.of(TestJob.GROUP_BY_KEY, TestJob.SQL_AGGREGATION)),
+    NOTHING_PINNED(true, 2, Map.of("spark.rdma.pinned", "0"), EnumSet.of(TestJob.GROUP_BY_KEY)),
 
     /** Room for some of the files and blocks. */
     LITTLE_MEMORY(
             true,
             2,
             Map.of("spark.rdma.pinned", "250k", "spark.rdma.buffers", "64k"),
-            EnumSet.of(TestJob.SORT_BY_KEY, TestJob.GROUP_BY_KEY, TestJob.ADAPTIVE_SQL_JOIN)),
+            EnumSet.of(TestJob.SORT_BY_KEY, TestJob.GROUP_BY_KEY)),
+
+    /** So slow a link that leases end while tasks read. */
+    SLOW_LINK(
+            true,
+            2,
+            Map.of(
+                    "spark.rdma.fetchTimeout",
+                    "900ms",
+                    "spark.rdma.lease",
+                    "1s",
+                    "spark.executor.extraJavaOptions",
+                    Scenario.SHORT_LIVED + " -Dorg.rdmapanama.soft.faults=rate=1,queue=1024"),
+            EnumSet.noneOf(TestJob.class)),
+
+    /** Spark's external shuffle service, which has the files of executors that are gone. It is part of the driver here. */
+    SHUFFLE_SERVICE(
+            true,
+            2,
+            Map.of(
+                    "spark.shuffle.service.enabled",
+                    "true",
+                    // More at once is streamed.
+                    "spark.network.maxRemoteBlockSizeFetchToMem",
+                    "110k"),
+            EnumSet.of(TestJob.GROUP_BY_KEY)),
 
     /** An address for examples, which no machine has. */
     NO_DEVICE(true, 2, Map.of("spark.rdma.address", "192.0.2.1"), EnumSet.of(TestJob.GROUP_BY_KEY)),
     REQUIRED_DEVICE(
             true,
-            1,
+            0,
             Map.of("spark.rdma.address", "192.0.2.1", "spark.rdma.required", "true", "spark.task.maxFailures", "1"),
             EnumSet.of(TestJob.GROUP_BY_KEY)),
     UNKNOWN_SETTING(true, 0, Map.of("spark.rdma.pined", "1g"), EnumSet.noneOf(TestJob.class));
@@ -82,16 +113,24 @@ enum Scenario {
         return executors;
     }
 
-    SparkConf conf(Path folder) {
+    /**
+     * Returns the configuration.
+     *
+     * @param folder where Spark has its files
+     * @param address where executors listen for RDMA
+     */
+    SparkConf conf(Path folder, String address) {
         SparkConf conf = LocalCluster.conf(Math.max(1, executors), folder)
                 .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                 .set("spark.executor.extraJavaOptions", SHORT_LIVED)
+                // Stages run again as often as faults make them.
+                .set("spark.stage.maxConsecutiveAttempts", "20")
                 .set("spark.sql.warehouse.dir", folder.resolve("tables").toString());
         if (executors == 0) {
             conf.setMaster("local[2]");
         }
         if (byRdma) {
-            LocalCluster.byRdma(conf, Map.of("spark.rdma.address", "127.0.0.1"));
+            LocalCluster.byRdma(conf, Map.of("spark.rdma.address", address));
         }
         settings.forEach(conf::set);
         return conf;

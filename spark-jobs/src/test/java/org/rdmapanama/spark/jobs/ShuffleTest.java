@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -27,10 +28,10 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Bound;
 
 /** Jobs of Spark, in processes of their own, on soft0. All of them share a driver. */
-@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 380, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ShuffleTest {
     /** For all scenarios, on a machine that has other things to do. */
-    private static final int LIMIT_SECONDS = 280;
+    private static final int LIMIT_SECONDS = 360;
 
     @TempDir
     private static Path folder;
@@ -38,16 +39,23 @@ class ShuffleTest {
     private static Program driver;
 
     @BeforeAll
-    static void start() throws IOException {
+    static void start() throws Exception {
         Clusters.assumeWanted();
         Files.createDirectory(folder.resolve("jars"));
         List<String> prefix = List.of(
-                "env", "SPARK_HOME=" + folder, "SPARK_SCALA_VERSION=2.13", "SPARK_LOCAL_IP=127.0.0.1", "RDMA_DEVICE=");
+                "env",
+                "SPARK_HOME=" + folder,
+                "SPARK_SCALA_VERSION=2.13",
+                "SPARK_LOCAL_IP=127.0.0.1",
+                "RDMA_DEVICE=",
+                "RDMA_SOFT_ADDRESS=" + (OwnNetwork.isPossible() ? OwnNetwork.ADDRESS : "127.0.0.1"));
         List<String> options = new ArrayList<>(Arrays.asList(JavaModuleOptions.defaultModuleOptionArray()));
         options.add("-Dspark.jobs.folder=" + folder);
         options.add("-Dlog4j2.configurationFile=classpath:spark-jobs-log4j2.properties");
-        driver = Program.start(
-                Program.javaCommand(prefix, options, TestDriver.class).toArray(String[]::new));
+        String[] arguments = OwnNetwork.isPossible() ? new String[] {OwnNetwork.ADDRESS} : new String[0];
+        List<String> command = new ArrayList<>(arguments.length > 0 ? OwnNetwork.COMMAND : List.of());
+        command.addAll(Program.javaCommand(prefix, options, TestDriver.class, arguments));
+        driver = Program.start(command.toArray(String[]::new));
     }
 
     @AfterAll
@@ -103,6 +111,10 @@ class ShuffleTest {
         }
     }
 
+    private static ExecutorLogs logs() {
+        return new ExecutorLogs(folder);
+    }
+
     private static long number(Map<String, String> results, String name) {
         return Long.parseLong(results.get(name));
     }
@@ -117,23 +129,6 @@ class ShuffleTest {
     private static void assertByTcp(Map<String, String> results) {
         assertEquals(0, number(results, "rdma"));
         assertTrue(number(results, "remote") > 0, results::toString);
-    }
-
-    /** The logs of executors. */
-    private static String logs() {
-        StringBuilder all = new StringBuilder();
-        try (Stream<Path> files = Files.walk(folder.resolve("work"))) {
-            for (Path each : (Iterable<Path>) files.filter(file -> file.endsWith("stderr"))::iterator) {
-                all.append(Files.readString(each));
-            }
-        } catch (IOException e) {
-            all.append(e);
-        }
-        return all.toString();
-    }
-
-    private static long linesWith(String text) {
-        return logs().lines().filter(each -> each.contains(text)).count();
     }
 
     @Test
@@ -163,7 +158,7 @@ class ShuffleTest {
     @Test
     void shouldNotReadByRdmaWhatSparkEncryptsOnTheWire() throws Exception {
         assertByTcp(assertSucceeds(Scenario.ENCRYPTED_NETWORK));
-        assertEquals(2, linesWith("shuffles go by TCP, because spark.network.crypto.enabled is set"));
+        assertEquals(2, logs().linesWith("shuffles go by TCP, because spark.network.crypto.enabled is set"));
     }
 
     @Test
@@ -186,7 +181,7 @@ class ShuffleTest {
     @Test
     void shouldReadByTcpWithoutADevice() throws Exception {
         assertByTcp(assertSucceeds(Scenario.NO_DEVICE));
-        assertTrue(linesWith("WARN ExecutorShuffle: shuffles go by TCP: ") >= 2, ShuffleTest::logs);
+        assertTrue(logs().linesWith("WARN ExecutorShuffle: shuffles go by TCP: ") >= 2, () -> logs().toString());
     }
 
     @Test
@@ -217,20 +212,71 @@ class ShuffleTest {
 
     @Test
     void shouldRunAStageAgainWhoseFileIsCorrupted() throws Exception {
-        String expected = results(Scenario.SPARK).get(TestJob.GROUP_BY_KEY.toString());
-        assertEquals(expected, assertSucceeds(Scenario.PLAIN).get("corrupted"));
+        assertAsWithSpark(assertSucceeds(Scenario.PLAIN), "corrupted");
         // It comes from the executor that has the file.
-        assertTrue(linesWith("DISK_ISSUE") > 0, ShuffleTest::logs);
-        assertEquals(0, linesWith("UNKNOWN_ISSUE"), ShuffleTest::logs);
+        assertTrue(logs().linesWith("DISK_ISSUE") > 0, () -> logs().toString());
+        assertEquals(0, logs().linesWith("UNKNOWN_ISSUE"), () -> logs().toString());
+    }
+
+    /** What the jobs with accidents give, which group the same records. */
+    private static void assertAsWithSpark(Map<String, String> results, String... accidents) throws Exception {
+        String expected = results(Scenario.SPARK).get(TestJob.GROUP_BY_KEY.toString());
+        for (String each : accidents) {
+            assertEquals(expected, results.get(each), each);
+        }
     }
 
     @Test
-    void shouldEndWellThoughAnExecutorIsKilled() throws Exception {
-        String expected = results(Scenario.SPARK).get(TestJob.GROUP_BY_KEY.toString());
+    void shouldRunStagesAgainWhenAnExecutorIsKilled() throws Exception {
         Map<String, String> results = assertSucceeds(Scenario.PLAIN);
-        assertEquals(expected, results.get("killed"));
-        assertEquals("1", results.get("executors killed"));
-        assertEquals("true", results.get("executor removed"));
-        assertTrue(number(results, "stages again") > 0, results::toString);
+        assertAsWithSpark(results, "killed");
+        assertTrue(number(results, "stages again, killed") > 0, results::toString);
+    }
+
+    @Test
+    void shouldRunStagesAgainWhoseShuffleIsUnregisteredWhileTasksReadIt() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.PLAIN);
+        assertAsWithSpark(results, "unregistered");
+        assertTrue(number(results, "stages again, unregistered") > 0, results::toString);
+    }
+
+    @Test
+    void shouldReadByRdmaThoughPacketsAreLost() throws Exception {
+        assertByRdma(assertSucceeds(Scenario.ENCRYPTED_FILES));
+    }
+
+    @Test
+    void shouldReadByTcpWhatALeaseWasTooShortFor() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.SLOW_LINK);
+        assertEquals(results(Scenario.SPARK).get("large"), results.get("late"));
+        assertTrue(logs().linesWith(ExecutorLogs.KEPT) > 0, () -> logs().toString());
+    }
+
+    @Test
+    void shouldReadByTcpWhenTheDeviceIsGone() throws Exception {
+        assumeTrue(OwnNetwork.isPossible(), "taking an address away needs a network of its own, and so root");
+        Map<String, String> results = assertSucceeds(Scenario.SLOW_LINK);
+        assertEquals(results(Scenario.SPARK).get("large"), results.get("gone"));
+        assertTrue(number(results, "fallback when gone") > 0, results::toString);
+        assertAsWithSpark(results, "after");
+        assertEquals(0, number(results, "rdma after"), results::toString);
+        assertTrue(number(results, "fallback after") > 0, results::toString);
+    }
+
+    @Test
+    void shouldReadByRdmaBesideTheExternalShuffleService() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.SHUFFLE_SERVICE);
+        assertByRdma(results);
+        // The service has the files of the executor that is killed.
+        assertAsWithSpark(results, "killed");
+        assertEquals(0, number(results, "stages again, killed"), results::toString);
+    }
+
+    @Test
+    void shouldStreamLargeBlocksByTcp() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.SHUFFLE_SERVICE);
+        assertEquals(results(Scenario.SPARK).get("large"), results.get("large"));
+        assertEquals(0, number(results, "rdma large"), results::toString);
+        assertTrue(number(results, "fallback large") > 0, results::toString);
     }
 }

@@ -1,42 +1,52 @@
 package org.rdmapanama.spark.jobs;
 
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.file.Files;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.stream.Stream;
-import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SecurityManager$;
+import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.scheduler.SparkListener;
-import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
-import org.apache.spark.scheduler.SparkListenerStageSubmitted;
-import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.deploy.ExternalShuffleService;
 import org.apache.spark.sql.SparkSession;
+import scala.Option;
 
 /** A driver that runs scenarios, one after the other, and prints what comes of each: names and values. */
 final class TestDriver {
-    private static final String RESULT = "ResultTask";
-    private static final int LIMIT_SECONDS = 60;
+    private final Path folder;
 
-    /** So many that most of them are not read yet when an executor is killed, each of which takes a while. */
-    private static final int MANY_PARTITIONS = 16;
+    /** Where executors listen. */
+    private final String address;
 
-    private TestDriver() {}
+    /** Whether the network is this driver's own, so that the address can be taken away. */
+    private final boolean ownNetwork;
 
+    private TestDriver(Path folder, String address, boolean ownNetwork) {
+        this.folder = folder;
+        this.address = address;
+        this.ownNetwork = ownNetwork;
+    }
+
+    /**
+     * Runs all scenarios.
+     *
+     * @param arguments an address for RDMA, in a network of its own; none if there is no such network
+     */
     public static void main(String... arguments) {
-        Path folder = Path.of(System.getProperty("spark.jobs.folder"));
+        boolean own = arguments.length > 0;
+        TestDriver driver =
+                new TestDriver(Path.of(System.getProperty("spark.jobs.folder")), own ? arguments[0] : "127.0.0.1", own);
         for (Scenario each : Scenario.values()) {
+            long start = System.nanoTime();
             say("begin", each);
-            try (JavaSparkContext context = new JavaSparkContext(each.conf(folder))) {
-                run(each, context, folder);
+            try {
+                driver.run(each);
             } catch (Exception e) {
                 fail(e);
             }
+            say("seconds", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));
             say("end", each);
         }
     }
@@ -51,10 +61,36 @@ final class TestDriver {
         }
     }
 
-    private static void run(Scenario scenario, JavaSparkContext context, Path folder) throws Exception {
+    private void run(Scenario scenario) throws Exception {
+        SparkConf conf = scenario.conf(folder, address);
+        ExternalShuffleService service = null;
+        if (scenario == Scenario.SHUFFLE_SERVICE) {
+            conf.set("spark.shuffle.service.port", Integer.toString(freePort()));
+            service = new ExternalShuffleService(
+                    conf,
+                    new SecurityManager(conf, Option.empty(), SecurityManager$.MODULE$.$lessinit$greater$default$3()));
+            service.start();
+        }
+        try (JavaSparkContext context = new JavaSparkContext(conf)) {
+            Events events = new Events();
+            context.sc().addSparkListener(events);
+            run(scenario, context, events);
+            fail(scenario, new Accidents(context, events, folder), context, events);
+        } finally {
+            if (service != null) {
+                service.stop();
+            }
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return free.getLocalPort();
+        }
+    }
+
+    private static void run(Scenario scenario, JavaSparkContext context, Events events) throws Exception {
         RemoteBytes remote = new RemoteBytes(context.sc());
-        Events events = new Events();
-        context.sc().addSparkListener(events);
         SparkSession session = SparkSession.builder().config(context.getConf()).getOrCreate();
         for (TestJob each : scenario.jobs()) {
             say(each.toString(), each.run(context, session));
@@ -68,113 +104,47 @@ final class TestDriver {
             say("evictions", figures.evictions());
         }
         say("spilled", events.spilled.sum());
-        if (scenario == Scenario.PLAIN) {
-            say("corrupted", corrupted(context, folder));
-            say("killed", killed(context, events));
-        }
     }
 
-    /** What has happened. */
-    private static final class Events extends SparkListener {
-        final LongAdder spilled = new LongAdder();
-        final CountDownLatch removed = new CountDownLatch(1);
-
-        /** How many stages were run once more. */
-        final AtomicInteger again = new AtomicInteger();
-
-        volatile CountDownLatch reading = new CountDownLatch(1);
-
-        @Override
-        public void onTaskEnd(SparkListenerTaskEnd end) {
-            if (end.taskMetrics() != null) {
-                spilled.add(end.taskMetrics().diskBytesSpilled());
+    private void fail(Scenario scenario, Accidents accidents, JavaSparkContext context, Events events)
+            throws Exception {
+        switch (scenario) {
+            case SPARK -> say("large", accidents.withLargeBlocks());
+            case PLAIN -> {
+                say("corrupted", accidents.corrupted());
+                int before = events.again.get();
+                say("unregistered", accidents.unregistered());
+                say("stages again, unregistered", events.again.get() - before);
+                before = events.again.get();
+                say("killed", accidents.killed());
+                say("stages again, killed", events.again.get() - before);
             }
-            if (end.taskType().equals(RESULT)) {
-                reading.countDown();
-            }
-        }
-
-        @Override
-        public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
-            if (submitted.stageInfo().attemptNumber() > 0) {
-                again.incrementAndGet();
-            }
-        }
-
-        @Override
-        public void onExecutorRemoved(SparkListenerExecutorRemoved executor) {
-            removed.countDown();
-        }
-    }
-
-    private static JavaPairRDD<Long, Iterable<byte[]>> grouped(JavaSparkContext context, int partitions) {
-        return Records.create(context, 0, TestJob.BYTES / Records.BYTES, TestJob.PARTITIONS, Records.Keys.GROUPS)
-                .groupByKey(partitions);
-    }
-
-    private static Digest digest(JavaPairRDD<Long, Iterable<byte[]>> groups, int pauseMillis) {
-        return groups.mapPartitions(all -> {
-                    Thread.sleep(pauseMillis);
-                    return all;
-                })
-                .map(group -> {
-                    Digest all = Digest.NONE;
-                    for (byte[] each : group._2()) {
-                        all = all.and(Digest.of(group._1(), Digest.of(each)));
-                    }
-                    return Digest.of(group._1(), all.records(), all.value());
-                })
-                .fold(Digest.NONE, Digest::and);
-    }
-
-    /** Changes the output of one map task, once it has been written, and been read once. */
-    private static Digest corrupted(JavaSparkContext context, Path folder) throws IOException {
-        JavaPairRDD<Long, Iterable<byte[]>> groups = grouped(context, TestJob.PARTITIONS);
-        groups.count();
-        List<Path> outputs;
-        try (Stream<Path> all = Files.walk(folder.resolve("blocks"))) {
-            outputs = all.filter(each -> each.getFileName().toString().matches("shuffle_\\d+_\\d+_0\\.data"))
-                    .sorted((one, other) ->
-                            one.toFile().lastModified() < other.toFile().lastModified() ? 1 : -1)
-                    .toList();
-        }
-        try (RandomAccessFile file = new RandomAccessFile(outputs.getFirst().toFile(), "rw")) {
-            byte[] bytes = new byte[(int) file.length()];
-            file.readFully(bytes);
-            // The headers of compressed data stay, and its checksums are wrong.
-            for (int i = 100; i < bytes.length; i += 100) {
-                bytes[i] ^= 1;
-            }
-            file.seek(0);
-            file.write(bytes);
-        }
-        return digest(groups, 0);
-    }
-
-    /** Kills an executor when the first task has read the shuffle. */
-    private static Digest killed(JavaSparkContext context, Events events) throws Exception {
-        events.reading = new CountDownLatch(1);
-        int before = events.again.get();
-        AtomicInteger killed = new AtomicInteger();
-        Thread killer = Thread.ofPlatform().start(() -> {
-            try {
-                if (events.reading.await(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                    // Executors are its only children.
-                    ProcessHandle.current().children().findFirst().ifPresent(each -> {
-                        if (each.destroyForcibly()) {
-                            killed.incrementAndGet();
-                        }
-                    });
+            case SLOW_LINK -> {
+                say("late", accidents.late(new ExecutorLogs(folder)));
+                if (ownNetwork) {
+                    say("gone", accidents.withoutDevice(address));
+                    ExecutorFigures then = ExecutorFigures.sum(context, scenario.executors());
+                    say("after", accidents.none());
+                    ExecutorFigures since =
+                            ExecutorFigures.sum(context, scenario.executors()).since(then);
+                    say("fallback when gone", then.fallbackBytes());
+                    say("rdma after", since.rdmaBytes());
+                    say("fallback after", since.fallbackBytes());
+                    OwnNetwork.change("add", address);
                 }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
             }
-        });
-        Digest digest = digest(grouped(context, MANY_PARTITIONS), 300);
-        killer.join();
-        say("executors killed", killed);
-        say("executor removed", events.removed.await(LIMIT_SECONDS, TimeUnit.SECONDS));
-        say("stages again", events.again.get() - before);
-        return digest;
+            case SHUFFLE_SERVICE -> {
+                ExecutorFigures before = ExecutorFigures.sum(context, scenario.executors());
+                say("large", accidents.withLargeBlocks());
+                ExecutorFigures since =
+                        ExecutorFigures.sum(context, scenario.executors()).since(before);
+                say("rdma large", since.rdmaBytes());
+                say("fallback large", since.fallbackBytes());
+                int again = events.again.get();
+                say("killed", accidents.killed());
+                say("stages again, killed", events.again.get() - again);
+            }
+            default -> {}
+        }
     }
 }
