@@ -35,19 +35,21 @@ final class Comparison {
     private final long bytes;
     private final int partitions;
     private final int executors;
+    private final int repeats;
     private final PrintStream progress;
     private final Map<ShuffleJob, Map<Way, List<Run>>> runs = new EnumMap<>(ShuffleJob.class);
 
-    Comparison(List<ShuffleJob> jobs, long bytes, int partitions, int executors, PrintStream progress) {
+    Comparison(List<ShuffleJob> jobs, long bytes, int partitions, int executors, int repeats, PrintStream progress) {
         this.jobs = jobs;
         this.bytes = bytes;
         this.partitions = partitions;
         this.executors = executors;
+        this.repeats = repeats;
         this.progress = progress;
     }
 
     /**
-     * Runs all jobs in each way, in new executors: once to warm these up, and once to measure.
+     * Runs all jobs in each way, in new executors: once to warm these up, and then to measure.
      *
      * @param round the number of the round, from 0; which way is first depends on it
      * @param confs gives the settings for a way
@@ -60,19 +62,23 @@ final class Comparison {
                 RemoteBytes remote = new RemoteBytes(context.sc());
                 for (ShuffleJob job : jobs) {
                     run(context, remote, job);
-                    Run run = run(context, remote, job);
-                    progress.printf(Locale.ROOT, "%s, %s shuffle: %.2f s%n", job, way, run.seconds());
-                    runs.computeIfAbsent(job, each -> new EnumMap<>(Way.class))
-                            .computeIfAbsent(way, each -> new ArrayList<>())
-                            .add(run);
-                    Digest first =
-                            runs.get(job).values().iterator().next().getFirst().digest();
-                    if (!run.digest().equals(first)) {
-                        throw new IllegalStateException(
-                                job + " gave " + run.digest() + " with " + way + " shuffle, and " + first + " before");
+                    for (int i = 0; i < repeats; i++) {
+                        add(job, way, run(context, remote, job));
                     }
                 }
             }
+        }
+    }
+
+    private void add(ShuffleJob job, Way way, Run run) {
+        progress.printf(Locale.ROOT, "%s, %s shuffle: %.2f s%n", job, way, run.seconds());
+        runs.computeIfAbsent(job, each -> new EnumMap<>(Way.class))
+                .computeIfAbsent(way, each -> new ArrayList<>())
+                .add(run);
+        Digest first = runs.get(job).values().iterator().next().getFirst().digest();
+        if (!run.digest().equals(first)) {
+            throw new IllegalStateException(
+                    job + " gave " + run.digest() + " with " + way + " shuffle, and " + first + " before");
         }
     }
 
@@ -123,9 +129,6 @@ final class Comparison {
     }
 
     private double median(ShuffleJob job, Way way, Function<Run, Double> value) {
-        List<Double> sorted =
-                runs.get(job).get(way).stream().map(value).sorted().toList();
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+        return Medians.of(runs.get(job).get(way).stream().mapToDouble(value::apply));
     }
 }

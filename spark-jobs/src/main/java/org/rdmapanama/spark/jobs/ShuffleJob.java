@@ -30,16 +30,8 @@ enum ShuffleJob {
     GROUP {
         @Override
         Digest run(JavaSparkContext context, long bytes, int partitions) {
-            return Records.create(context, 0, bytes / Records.BYTES, partitions, Records.Keys.GROUPS)
-                    .groupByKey(partitions)
-                    .map(group -> {
-                        Digest all = Digest.NONE;
-                        for (byte[] each : group._2()) {
-                            all = all.and(Digest.of(group._1(), Digest.of(each)));
-                        }
-                        return Digest.of(group._1(), all.records(), all.value());
-                    })
-                    .fold(Digest.NONE, Digest::and);
+            return ofGroups(Records.create(context, 0, bytes / Records.BYTES, partitions, Records.Keys.GROUPS)
+                    .groupByKey(partitions));
         }
     },
 
@@ -69,6 +61,18 @@ enum ShuffleJob {
      * @return what it gives
      */
     abstract Digest run(JavaSparkContext context, long bytes, int partitions);
+
+    /** Returns what groups of records give, whatever their order. */
+    static Digest ofGroups(JavaPairRDD<Long, Iterable<byte[]>> groups) {
+        return groups.map(group -> {
+                    Digest all = Digest.NONE;
+                    for (byte[] each : group._2()) {
+                        all = all.and(Digest.of(group._1(), Digest.of(each)));
+                    }
+                    return Digest.of(group._1(), all.records(), all.value());
+                })
+                .fold(Digest.NONE, Digest::and);
+    }
 
     @Override
     public String toString() {

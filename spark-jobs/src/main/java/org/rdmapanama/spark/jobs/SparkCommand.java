@@ -32,12 +32,13 @@ import scala.runtime.BoxedUnit;
 /** The program {@code bin/spark}: compares Spark's shuffle with the one by RDMA. */
 @Command(
         name = "spark",
+        subcommands = ServingCommand.class,
         description = {
             "Runs jobs of Apache Spark on this machine, in turns with Spark's own shuffle"
                     + " and with RdmaShuffleManager, checks that the results are equal, and prints"
                     + " how long they took, how much executors read from each other, and their"
                     + " processor time. Each round starts new executors for both, and runs each job"
-                    + " twice; the second run counts."
+                    + " once before the runs that count."
         },
         footerHeading = "%nVariables:%n",
         footer = {
@@ -130,6 +131,20 @@ public final class SparkCommand implements Callable<Integer> {
             defaultValue = "127.0.0.1",
             description = "The setting spark.rdma.address: an address, an interface or a subnet (${DEFAULT-VALUE}).")
     private String address;
+
+    @Option(
+            names = {"-n", "--repeat"},
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How many runs of a job count in each round (${DEFAULT-VALUE}).")
+    private int repeats;
+
+    @Option(
+            names = {"-f", "--fallback"},
+            description =
+                    "Let nothing be read by RDMA, so that all blocks come by Spark's client after the servers have"
+                            + " been asked for them: --conf spark.rdma.pinned=0.")
+    private boolean fallback;
 
     @Option(
             names = {"-c", "--conf"},
@@ -281,12 +296,13 @@ public final class SparkCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        require("--size", size, Records.BYTES * 100L, 1L << 40);
-        require("--rounds", rounds, 1, MOST_ROUNDS);
-        require("--executors", executors, 1, MOST_EXECUTORS);
-        require("--partitions", partitions, 1, MOST_PARTITIONS);
+        require(spec, "--size", size, Records.BYTES * 100L, 1L << 40);
+        require(spec, "--rounds", rounds, 1, MOST_ROUNDS);
+        require(spec, "--repeat", repeats, 1, MOST_ROUNDS);
+        require(spec, "--executors", executors, 1, MOST_EXECUTORS);
+        require(spec, "--partitions", partitions, 1, MOST_PARTITIONS);
         Path folder = Folder.of().path();
-        Comparison comparison = new Comparison(choice.jobs, size, partitions, executors, System.err);
+        Comparison comparison = new Comparison(choice.jobs, size, partitions, executors, repeats, System.err);
         for (int round = 0; round < rounds; round++) {
             comparison.round(round, way -> conf(way, folder));
         }
@@ -294,7 +310,7 @@ public final class SparkCommand implements Callable<Integer> {
         return CommandLine.ExitCode.OK;
     }
 
-    private void require(String option, long value, long least, long most) {
+    static void require(CommandSpec spec, String option, long value, long least, long most) {
         if (value < least || value > most) {
             throw new ParameterException(
                     spec.commandLine(), option + " must be between " + least + " and " + most + ", not " + value);
@@ -309,6 +325,9 @@ public final class SparkCommand implements Callable<Integer> {
                 Path.of(System.getProperty("spark.jobs.modules"), "rdma-spark-jobs.jar"),
                 Path.of(System.getProperty("spark.jobs.jar")));
         Map<String, String> rdma = new LinkedHashMap<>(Map.of("spark.rdma.address", address));
+        if (fallback) {
+            rdma.put("spark.rdma.pinned", "0");
+        }
         settings.forEach((name, value) -> {
             if (name.startsWith("spark.rdma.")) {
                 rdma.put(name, value);

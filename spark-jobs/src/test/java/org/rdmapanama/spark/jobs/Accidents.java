@@ -64,18 +64,12 @@ final class Accidents {
     }
 
     private static Digest digest(JavaPairRDD<Long, Iterable<byte[]>> groups, int pauseMillis) {
-        return groups.mapPartitions(all -> {
+        return ShuffleJob.ofGroups(groups.mapPartitionsToPair(
+                all -> {
                     Thread.sleep(pauseMillis);
                     return all;
-                })
-                .map(group -> {
-                    Digest all = Digest.NONE;
-                    for (byte[] each : group._2()) {
-                        all = all.and(Digest.of(group._1(), Digest.of(each)));
-                    }
-                    return Digest.of(group._1(), all.records(), all.value());
-                })
-                .fold(Digest.NONE, Digest::and);
+                },
+                true));
     }
 
     /** Returns what a job gives to which something happens when a latch opens. */

@@ -69,9 +69,12 @@ class SparkCommandTest {
                 "--rounds 0         | --rounds must be between 1 and 1000, not 0",
                 "--rounds x         | --rounds must be a whole number, not 'x'",
                 "--executors 0      | --executors must be between 1 and 32, not 0",
+                "--repeat 0         | --repeat must be between 1 and 1000, not 0",
                 "--partitions 0     | --partitions must be between 1 and 10000, not 0",
                 "--conf spark.x     | --conf must be NAME=VALUE, not 'spark.x'",
-                "sort group         | Unmatched argument at index 1: 'group'"
+                "sort group         | Unmatched argument at index 1: 'group'",
+                "serving --size 1   | --size must be between 1024 and 34359738368, not 1",
+                "serving --maps 0   | --maps must be between 1 and 1000, not 0"
             })
     void shouldRefuseWrongUsage(String arguments, String message) throws Exception {
         try (Program command = start(arguments.split(" ", -1))) {
@@ -102,9 +105,32 @@ class SparkCommandTest {
     }
 
     @Test
+    void shouldCompareWhatServingTakes() throws Exception {
+        Clusters.assumeWanted();
+        String[] arguments = "serving --size 1MiB --maps 2 --partitions 4 --rounds 2 --warm-up 1".split(" ", -1);
+        try (Program command = start(arguments)) {
+            command.assertSucceeds();
+            String times = "( +\\d+\\.\\d+){4}\n";
+            String table = command.output().substring(command.output().indexOf("blocks "));
+            assertTrue(
+                    table.matches("blocks .*\nSpark's " + times + "RDMA " + times
+                            + "ratio( +(\\d+\\.\\d+|NaN|Infinity)){4}\n"),
+                    command::toString);
+            assertEquals(
+                    6,
+                    command.output()
+                            .lines()
+                            .filter(each -> each.contains(" s, serving process "))
+                            .count());
+        }
+        assertFalse(Files.exists(folder), "the folder is left");
+    }
+
+    @Test
     void shouldEndExecutorsWhenItIsInterrupted() throws Exception {
         Clusters.assumeWanted();
-        try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
+        try (Program command =
+                start("group", "--executors", "1", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
             command.await("Spark's shuffle");
             List<ProcessHandle> executors =
                     ProcessHandle.of(command.pid()).orElseThrow().children().toList();
