@@ -36,7 +36,6 @@ public final class BlockClient implements AutoCloseable {
     public static final int MOST_SECRET = 32;
 
     private static final Logger LOG = LogManager.getLogger(BlockClient.class);
-    private static final Duration TICK = Duration.ofMillis(100);
     private static final long PAUSE_NANOS = 100_000_000;
 
     /** How long a server that could not be reached is not tried again: this at first, and twice as long each time. */
@@ -60,6 +59,10 @@ public final class BlockClient implements AutoCloseable {
     }
 
     private final TransferSettings settings;
+
+    /** How often servers are looked at. */
+    private final Duration tick;
+
     private final byte[] secret;
     private final VerbsArena arena = VerbsArena.ofShared();
     private final RdmaClient client = new RdmaClient(arena);
@@ -88,6 +91,7 @@ public final class BlockClient implements AutoCloseable {
                     "the secret must have at most " + MOST_SECRET + " bytes: " + secret.length);
         }
         this.settings = settings;
+        tick = settings.tick(settings.fetchTimeout());
         this.secret = secret.clone();
     }
 
@@ -148,7 +152,7 @@ public final class BlockClient implements AutoCloseable {
     }
 
     private void workOnce() throws InterruptedException {
-        int ready = loop.await(TICK);
+        int ready = loop.await(tick);
         for (int i = 0; i < ready; i++) {
             Server server = (Server) loop.attachment(i);
             try {

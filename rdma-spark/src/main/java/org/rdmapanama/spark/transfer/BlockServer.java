@@ -61,7 +61,6 @@ public final class BlockServer implements AutoCloseable {
     private static final int ANSWERED = SLOTS;
 
     private static final int COMPLETIONS = 64;
-    private static final Duration TICK = Duration.ofMillis(100);
     private static final long PAUSE_NANOS = 100_000_000;
 
     private final VerbsArena arena = VerbsArena.ofShared();
@@ -86,13 +85,17 @@ public final class BlockServer implements AutoCloseable {
             Thread.ofPlatform().daemon().name("rdma-blocks").unstarted(this::work);
     private volatile boolean closed;
 
-    /** When leases were last looked at. */
+    /** How often leases are looked at. */
+    private final Duration tick;
+
+    /** When that was done last. */
     private long checked = System.nanoTime();
 
     private BlockServer(InetSocketAddress address, BlockFiles files, TransferSettings settings, byte[] secret) {
         this.secret = secret.clone();
         this.files = files;
         this.settings = settings;
+        tick = settings.tick(settings.lease());
         try {
             server = RdmaServer.listen(arena, address, new RdmaServerOptions().connections(this::choose));
             ProtectionDomain domain = server.protectionDomain();
@@ -189,7 +192,7 @@ public final class BlockServer implements AutoCloseable {
     }
 
     private void workOnce() throws InterruptedException {
-        loop.await(TICK);
+        loop.await(tick);
         while (channel.await(Duration.ZERO) != null) {
             queue.requestNotification(false);
         }
@@ -212,7 +215,7 @@ public final class BlockServer implements AutoCloseable {
             end(client(ended));
         }
         long now = System.nanoTime();
-        if (now - checked > TICK.toNanos()) {
+        if (now - checked > tick.toNanos()) {
             checked = now;
             for (ServedClient each : clients) {
                 if (each.isLate(now)) {

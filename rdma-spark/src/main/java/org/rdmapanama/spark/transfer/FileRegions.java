@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsException;
 
@@ -20,6 +22,8 @@ import org.rdmapanama.VerbsException;
  * <p>Threads: any.
  */
 final class FileRegions implements AutoCloseable {
+    private static final Logger LOG = LogManager.getLogger(FileRegions.class);
+
     private final ProtectionDomain domain;
     private final long budget;
     private final ReentrantLock lock = new ReentrantLock();
@@ -109,7 +113,7 @@ final class FileRegions implements AutoCloseable {
             FileRegion oldest = each.next();
             if (oldest.users == 0 && !oldest.isChanging) {
                 take(oldest, leaving);
-                // It counts until it is deregistered, but not for this decision.
+                // Its room is taken at once, by the caller, which deregisters it before it registers another.
                 pinned -= oldest.bytes();
                 evicted.increment();
             }
@@ -143,10 +147,13 @@ final class FileRegions implements AutoCloseable {
         }
     }
 
+    /** Deregisters regions. One that cannot be deregistered stays mapped, and the others go all the same. */
     private void close(List<FileRegion> leaving) {
         for (FileRegion each : leaving) {
             try {
                 each.close();
+            } catch (RuntimeException e) {
+                LOG.warn("{} stays registered: {}", each.file(), e.getMessage());
             } finally {
                 lock.lock();
                 try {

@@ -19,6 +19,10 @@ public record TransferSettings(
         Duration fetchTimeout,
         Duration lease,
         Duration idle) {
+    private static final int PARTS = 10;
+    private static final Duration SHORTEST_TICK = Duration.ofMillis(1);
+    private static final Duration LONGEST_TICK = Duration.ofSeconds(1);
+
     /**
      * Checks the values.
      *
@@ -45,5 +49,11 @@ public record TransferSettings(
         if (value.isNegative() || value.isZero()) {
             throw new IllegalArgumentException(name + " must be positive: " + value);
         }
+    }
+
+    /** Returns how often to look whether a time is over: seldom, because each look takes processor time from tasks. */
+    Duration tick(Duration time) {
+        Duration part = time.dividedBy(PARTS);
+        return part.compareTo(LONGEST_TICK) > 0 ? LONGEST_TICK : part.plus(SHORTEST_TICK);
     }
 }

@@ -44,14 +44,19 @@ final class Serving {
 
     private final ShuffleFiles files;
     private final String address;
+
+    /** Whether files stay registered from round to round. */
+    private final boolean keeps;
+
     private final Map<BlockRange, Long> checksums;
     private final List<List<BlockRange>> requests = new ArrayList<>();
     private final Map<Way, List<Round>> rounds = new EnumMap<>(Way.class);
     private final BlockingQueue<Fetcher.Arrival> arrivals = new LinkedBlockingQueue<>();
 
-    Serving(ShuffleFiles files, String address) throws IOException {
+    Serving(ShuffleFiles files, String address, boolean keeps) throws IOException {
         this.files = files;
         this.address = address;
+        this.keeps = keeps;
         checksums = files.write();
         List<BlockRange> blocks = files.inOrderOfTasks();
         int together = (int) Math.max(1, IN_FLIGHT_BYTES / REQUESTS / files.blockBytes());
@@ -144,9 +149,9 @@ final class Serving {
         readAll(fetcher);
         double seconds = (double) (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
         double reading = ProcessorTime.ofProcess() - readingBefore;
-        // Each round registers the files and deregisters them, once, as an executor does in the life of a shuffle.
-        double serving =
-                ask(way == Way.RDMA ? ServingProcess.FORGET : ServingProcess.TIME, questions, answers) - servingBefore;
+        // Otherwise each round registers the files and deregisters them, once, as in the life of a shuffle.
+        boolean forgets = way == Way.RDMA && !keeps;
+        double serving = ask(forgets ? ServingProcess.FORGET : ServingProcess.TIME, questions, answers) - servingBefore;
         return new Round(seconds, serving, reading, ProcessorTime.ofMachine() - machineBefore);
     }
 

@@ -62,6 +62,11 @@ final class ServingCommand implements Callable<Integer> {
     private int partitions;
 
     @Option(
+            names = {"-k", "--keep"},
+            description = "Let files stay registered after the first round, to see what registering takes.")
+    private boolean keeps;
+
+    @Option(
             names = {"-a", "--address"},
             paramLabel = "ADDRESS",
             defaultValue = "127.0.0.1",
@@ -87,7 +92,8 @@ final class ServingCommand implements Callable<Integer> {
         SparkCommand.require(spec, "--size", size, blocks, blocks << 25);
         Path folder = Files.createDirectory(
                 Path.of(System.getProperty("spark.jobs.folder")).resolve("served"));
-        Serving serving = new Serving(new ShuffleFiles(folder, maps, partitions, (int) (size / blocks)), address);
+        Serving serving =
+                new Serving(new ShuffleFiles(folder, maps, partitions, (int) (size / blocks)), address, keeps);
         serving.run(warmUps, rounds, System.err);
         System.out.print(serving.table());
         return CommandLine.ExitCode.OK;
