@@ -1,7 +1,7 @@
 package org.rdmapanama.spark;
 
-import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -10,14 +10,12 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
-import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.rdmapanama.spark.transfer.BlockClient;
 import org.rdmapanama.spark.transfer.BlockFiles;
-import org.rdmapanama.spark.transfer.BlockRange;
 import org.rdmapanama.spark.transfer.BlockServer;
+import org.rdmapanama.spark.transfer.IndexedFiles;
 import org.rdmapanama.spark.transfer.TransferSettings;
 import scala.Option;
 
@@ -95,13 +93,17 @@ final class ExecutorShuffle implements AutoCloseable {
     }
 
     private static BlockFiles files(IndexShuffleBlockResolver resolver) {
-        return (BlockRange block) -> {
-            ManagedBuffer bytes = resolver.getBlockData(ShuffleBlocks.id(block), Option.empty());
-            if (bytes instanceof FileSegmentManagedBuffer part) {
-                return new BlockFiles.Location(part.getFile().toPath(), part.getOffset(), part.getLength());
+        return new IndexedFiles(new IndexedFiles.Outputs() {
+            @Override
+            public Path index(int shuffle, long map) {
+                return resolver.getIndexFile(shuffle, map, Option.empty()).toPath();
             }
-            throw new IOException(block + " is not in a file: " + bytes);
-        };
+
+            @Override
+            public Path data(int shuffle, long map) {
+                return resolver.getDataFile(shuffle, map, Option.empty()).toPath();
+            }
+        });
     }
 
     /** Returns whether there is a client to read with. */

@@ -23,4 +23,11 @@ public interface BlockFiles {
      * @throws IOException when it is not in a file of this process
      */
     Location locate(BlockRange block) throws IOException;
+
+    /**
+     * Forgets what it knows of a shuffle, whose files are removed. It may be asked for them all the same.
+     *
+     * @param shuffle the number of the shuffle
+     */
+    default void forget(int shuffle) {}
 }

@@ -3,7 +3,7 @@ package org.rdmapanama.spark.transfer;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -358,10 +358,8 @@ public final class BlockServer implements AutoCloseable {
             return;
         }
         BlockFiles.Location place;
-        long fileBytes;
         try {
             place = files.locate(block);
-            fileBytes = place.length() == 0 ? 0 : Files.size(place.file());
         } catch (IOException | RuntimeException e) {
             LOG.debug("{} is not here: {}", block, e.getMessage());
             Messages.notLent(message, index, Messages.NOT_FOUND);
@@ -371,13 +369,8 @@ public final class BlockServer implements AutoCloseable {
             Messages.lent(message, index, 0, 0, 0);
             return;
         }
-        if (place.offset() + place.length() > fileBytes) {
-            LOG.warn("{} is beyond the end of {}, which has {} bytes", place, place.file(), fileBytes);
-            Messages.notLent(message, index, Messages.NOT_FOUND);
-            return;
-        }
         try {
-            FileRegion region = regions.lend(place.file(), block.shuffle(), fileBytes);
+            FileRegion region = regions.lend(place.file(), block.shuffle());
             if (region == null) {
                 Messages.notLent(message, index, Messages.BUDGET_SPENT);
                 return;
@@ -387,10 +380,14 @@ public final class BlockServer implements AutoCloseable {
                 regions.giveBack(region);
             }
             if (place.offset() + place.length() > region.bytes()) {
+                LOG.warn("{} is beyond the end of its file, which has {} bytes", place, region.bytes());
                 Messages.notLent(message, index, Messages.NOT_FOUND);
             } else {
                 Messages.lent(message, index, region.address() + place.offset(), place.length(), region.rkey());
             }
+        } catch (NoSuchFileException e) {
+            LOG.debug("{} is not here: {}", block, e.getMessage());
+            Messages.notLent(message, index, Messages.NOT_FOUND);
         } catch (IOException | RuntimeException e) {
             LOG.warn("{} cannot be registered: {}", place.file(), e.getMessage());
             Messages.notLent(message, index, Messages.NOT_REGISTERED);
@@ -406,6 +403,7 @@ public final class BlockServer implements AutoCloseable {
      * @throws InterruptedException when the thread is interrupted
      */
     public void forget(int shuffle, Duration patience) throws InterruptedException {
+        files.forget(shuffle);
         if (regions.forget(shuffle, patience.toNanos())) {
             return;
         }

@@ -1,6 +1,7 @@
 package org.rdmapanama.spark.transfer;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -60,13 +61,13 @@ final class FileRegions implements AutoCloseable {
      *
      * @param file the file
      * @param shuffle to which shuffle it belongs
-     * @param bytes its length, at least 1
      * @return the region; null if there is no room for it beside those that are lent, or if it is to go
-     * @throws IOException when the file cannot be mapped
+     * @throws java.nio.file.NoSuchFileException when there is no such file
+     * @throws IOException when the file is empty, or cannot be mapped
      * @throws VerbsException when it cannot be registered
      * @throws InterruptedException when the thread is interrupted while another one registers it
      */
-    FileRegion lend(Path file, int shuffle, long bytes) throws IOException, InterruptedException {
+    FileRegion lend(Path file, int shuffle) throws IOException, InterruptedException {
         List<FileRegion> leaving = new ArrayList<>();
         FileRegion region;
         lock.lock();
@@ -78,6 +79,10 @@ final class FileRegions implements AutoCloseable {
                 }
                 known.users++;
                 return known;
+            }
+            long bytes = Files.size(file);
+            if (bytes == 0) {
+                throw new IOException(file + " is empty");
             }
             if (closed || !makeRoom(bytes, leaving)) {
                 return null;

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.apache.spark.network.netty.NettyBlockTransferService;
 import org.rdmapanama.spark.transfer.BlockServer;
+import org.rdmapanama.spark.transfer.IndexedFiles;
 
 /**
  * The process that has the files: serves them in both ways, and is asked by its standard input how much processor time it has
@@ -37,7 +38,7 @@ final class ServingProcess {
         try (NettyBlockTransferService spark = ServingSettings.spark(address, new SparkBlocks(files));
                 BlockServer rdma = BlockServer.start(
                         new InetSocketAddress(address, 0),
-                        files,
+                        new IndexedFiles(files),
                         ServingSettings.transfer(files.bytes()),
                         ServingSettings.SECRET);
                 BufferedReader questions =

@@ -16,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.zip.CRC32C;
 import org.rdmapanama.spark.transfer.BlockFiles;
 import org.rdmapanama.spark.transfer.BlockRange;
+import org.rdmapanama.spark.transfer.IndexedFiles;
 
 /**
  * The outputs of map tasks, in files as Spark writes them: one with all partitions one after the other, and one that says where
@@ -26,15 +27,17 @@ import org.rdmapanama.spark.transfer.BlockRange;
  * @param partitions how many partitions each of them has
  * @param blockBytes how many bytes a partition has
  */
-record ShuffleFiles(Path folder, int maps, int partitions, int blockBytes) implements BlockFiles {
+record ShuffleFiles(Path folder, int maps, int partitions, int blockBytes) implements BlockFiles, IndexedFiles.Outputs {
     static final int SHUFFLE = 1;
 
-    private Path data(long map) {
-        return folder.resolve("shuffle_" + SHUFFLE + "_" + map + "_0.data");
+    @Override
+    public Path data(int shuffle, long map) {
+        return folder.resolve("shuffle_" + shuffle + "_" + map + "_0.data");
     }
 
-    private Path index(long map) {
-        return folder.resolve("shuffle_" + SHUFFLE + "_" + map + "_0.index");
+    @Override
+    public Path index(int shuffle, long map) {
+        return folder.resolve("shuffle_" + shuffle + "_" + map + "_0.index");
     }
 
     long bytes() {
@@ -51,8 +54,8 @@ record ShuffleFiles(Path folder, int maps, int partitions, int blockBytes) imple
         byte[] block = new byte[blockBytes];
         for (int map = 0; map < maps; map++) {
             SplittableRandom random = new SplittableRandom(map);
-            try (OutputStream data = Files.newOutputStream(data(map));
-                    DataOutputStream index = new DataOutputStream(Files.newOutputStream(index(map)))) {
+            try (OutputStream data = Files.newOutputStream(data(SHUFFLE, map));
+                    DataOutputStream index = new DataOutputStream(Files.newOutputStream(index(SHUFFLE, map)))) {
                 index.writeLong(0);
                 for (int partition = 0; partition < partitions; partition++) {
                     random.nextBytes(block);
@@ -82,11 +85,11 @@ record ShuffleFiles(Path folder, int maps, int partitions, int blockBytes) imple
         return blocks;
     }
 
-    /** Looks into the index each time, as Spark does. */
+    /** Looks into the index each time, as Spark does for its own server. */
     @Override
     public Location locate(BlockRange block) throws IOException {
         ByteBuffer range = ByteBuffer.allocate(2 * Long.BYTES);
-        try (FileChannel index = FileChannel.open(index(block.map()), StandardOpenOption.READ)) {
+        try (FileChannel index = FileChannel.open(index(block.shuffle(), block.map()), StandardOpenOption.READ)) {
             index.position((long) block.first() * Long.BYTES);
             while (range.hasRemaining() && index.read(range) >= 0) {
                 // Goes on.
@@ -96,6 +99,6 @@ record ShuffleFiles(Path folder, int maps, int partitions, int blockBytes) imple
             throw new IOException(block + " is not in its index");
         }
         long begin = range.getLong(0);
-        return new Location(data(block.map()), begin, range.getLong(Long.BYTES) - begin);
+        return new Location(data(block.shuffle(), block.map()), begin, range.getLong(Long.BYTES) - begin);
     }
 }
