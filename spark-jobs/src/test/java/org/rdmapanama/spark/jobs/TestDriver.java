@@ -4,6 +4,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SecurityManager$;
@@ -15,6 +18,16 @@ import scala.Option;
 
 /** A driver that runs scenarios, one after the other, and prints what comes of each: names and values. */
 final class TestDriver {
+    /** These first, because JUnit runs their tests first, and each test waits for a limited time. */
+    private static final List<Scenario> FIRST = List.of(
+            Scenario.SPARK,
+            Scenario.WITHOUT_EXECUTORS,
+            Scenario.NO_DEVICE,
+            Scenario.SLOW_LINK,
+            Scenario.ENCRYPTED_FILES,
+            Scenario.ENCRYPTED_NETWORK,
+            Scenario.PLAIN);
+
     private final Path folder;
 
     /** Where executors listen. */
@@ -38,7 +51,9 @@ final class TestDriver {
         boolean own = arguments.length > 0;
         TestDriver driver =
                 new TestDriver(Path.of(System.getProperty("spark.jobs.folder")), own ? arguments[0] : "127.0.0.1", own);
-        for (Scenario each : Scenario.values()) {
+        Set<Scenario> scenarios = new LinkedHashSet<>(FIRST);
+        scenarios.addAll(List.of(Scenario.values()));
+        for (Scenario each : scenarios) {
             long start = System.nanoTime();
             say("begin", each);
             try {
