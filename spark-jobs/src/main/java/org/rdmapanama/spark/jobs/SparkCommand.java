@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.spark.SparkConf;
 import org.apache.spark.util.ShutdownHookManager;
 import picocli.CommandLine;
@@ -52,6 +53,11 @@ import scala.runtime.BoxedUnit;
             "  130  interrupted with Ctrl-C",
         })
 public final class SparkCommand implements Callable<Integer> {
+    /** How often the folder is removed, and the pause behind each attempt. */
+    private static final int MOST_REMOVALS = 50;
+
+    private static final long PAUSE_NANOS = 100_000_000;
+
     private static final int LONGEST_MESSAGE = 300;
 
     /** Before the context of Spark stops. */
@@ -188,8 +194,14 @@ public final class SparkCommand implements Callable<Integer> {
         });
         ShutdownHookManager.addShutdownHook(LATE, () -> {
             endExecutors();
-            if (end.get() != End.FAILURE) {
+            for (int i = 0; i < MOST_REMOVALS && end.get() != End.FAILURE && folder.exists(); i++) {
                 folder.remove();
+                // Threads of this process may still start an executor, which makes its part of the folder.
+                LockSupport.parkNanos(PAUSE_NANOS);
+                endExecutors();
+            }
+            if (end.get() != End.FAILURE && folder.exists()) {
+                System.err.println("spark: " + folder.path() + " is left: it cannot be removed");
             }
             return BoxedUnit.UNIT;
         });
@@ -235,6 +247,10 @@ public final class SparkCommand implements Callable<Integer> {
             return path.resolve("spark.log");
         }
 
+        boolean exists() {
+            return Files.exists(path);
+        }
+
         /** Removes it. */
         void remove() {
             try {
@@ -258,7 +274,7 @@ public final class SparkCommand implements Callable<Integer> {
                     }
                 });
             } catch (IOException e) {
-                System.err.println("spark: " + path + " cannot be removed: " + e);
+                // Something was written there meanwhile. The next attempt removes it.
             }
         }
     }
