@@ -20,9 +20,6 @@ final class KeyGuesses {
 
     private static final String LINE = "%-34s %11s %7s %11s %10s";
 
-    /** A longer time is told in days. */
-    private static final long MAX_HOURS = 48;
-
     private final TwoEnds ends;
     private final Board board;
     private final MemoryRegion secret;
@@ -101,12 +98,11 @@ final class KeyGuesses {
         int bits = Integer.bitCount(ones & zeros);
         board.say("of %d new keys, %d of the 32 bits are 0 in some and 1 in others", KEYS, bits);
         double seconds = (double) nanos / guesses / Duration.ofSeconds(1).toNanos();
-        board.say("a guess took %.0f µs", seconds * 1_000_000);
+        board.say("a guess took %7.0f µs", seconds * 1_000_000);
         long keys = 1L << bits;
-        double hours = keys * seconds / Duration.ofHours(1).toSeconds();
         board.say(
-                "guesses at random until one hits the key of this region, on average: %d, which take %s",
-                keys, hours > MAX_HOURS ? Math.round(hours / 24) + " days" : Math.round(hours) + " hours");
+                "guesses at random until one hits the key of this region, on average: %d, which take %6.1f days",
+                keys, keys * seconds / Duration.ofDays(1).toSeconds());
     }
 
     private static long bytesOf(MemoryRegion memory) {
