@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -67,6 +68,7 @@ public final class SparkCommand implements Callable<Integer> {
     private static final int LATE = 1;
 
     private static final int LONGEST_END_SECONDS = 20;
+    private static final int LONGEST_STOP_SECONDS = 60;
     private static final int MOST_EXECUTORS = 32;
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROUNDS = 1000;
@@ -192,19 +194,13 @@ public final class SparkCommand implements Callable<Integer> {
             end.compareAndSet(null, End.WITHOUT_FAILURE);
             return BoxedUnit.UNIT;
         });
+        CountDownLatch stopped = new CountDownLatch(1);
         ShutdownHookManager.addShutdownHook(LATE, () -> {
-            endExecutors();
-            for (int i = 0; i < MOST_REMOVALS && end.get() != End.FAILURE && folder.exists(); i++) {
-                folder.remove();
-                // Threads of this process may still start an executor, which makes its part of the folder.
-                LockSupport.parkNanos(PAUSE_NANOS);
-                endExecutors();
-            }
-            if (end.get() != End.FAILURE && folder.exists()) {
-                System.err.println("spark: " + folder.path() + " is left: it cannot be removed");
-            }
+            stopped.countDown();
             return BoxedUnit.UNIT;
         });
+        // A hook of its own, because those of Spark have half a minute for all of them.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(stopped, folder, end), "spark-jobs-end"));
         CommandLine command = new CommandLine(new SparkCommand())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler((failure, ignored) -> {
@@ -219,6 +215,30 @@ public final class SparkCommand implements Callable<Integer> {
                     return CommandLine.ExitCode.SOFTWARE;
                 });
         System.exit(command.execute(arguments));
+    }
+
+    /** Ends executors when Spark has stopped, and then removes the folder, unless the run has failed. */
+    private static void end(CountDownLatch stopped, Folder folder, AtomicReference<End> end) {
+        try {
+            if (!stopped.await(LONGEST_STOP_SECONDS, TimeUnit.SECONDS)) {
+                System.err.println("spark: Spark has not stopped within " + LONGEST_STOP_SECONDS + " s");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        endExecutors();
+        if (end.get() == End.FAILURE) {
+            return;
+        }
+        for (int i = 0; i < MOST_REMOVALS && folder.exists(); i++) {
+            folder.remove();
+            // Threads of this process may still start an executor, which makes its part of the folder.
+            LockSupport.parkNanos(PAUSE_NANOS);
+            endExecutors();
+        }
+        if (folder.exists()) {
+            System.err.println("spark: " + folder.path() + " is left: it cannot be removed");
+        }
     }
 
     /** Executors, which are told to end by now, still write files. */
