@@ -115,16 +115,6 @@ public final class ManagementQueuePair {
         sendPacket(packet, 0);
     }
 
-    /** Tells a device that this one is of the same kind, by a datagram from the socket that only such a device sends from. */
-    void greet(Peer to, int index) {
-        long packet = wire.beginAtSocket(to, index);
-        // A greeting that is lost costs speed, and the next connection brings another one.
-        if (packet != 0) {
-            RingOffers.writeGreeting(packet + PAYLOAD);
-            sendPacket(packet, 0);
-        }
-    }
-
     /** Sends a datagram from one of the own addresses, by index. */
     public void send(long mad, InetSocketAddress to, int index, int psn) {
         long packet = wire.beginAtSocket(wire.peer(to), index);

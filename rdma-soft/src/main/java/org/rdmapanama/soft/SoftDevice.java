@@ -452,8 +452,8 @@ public final class SoftDevice {
     /** Chooses the socket that packets of a connection are sent from, by the numbers of its queue pairs. */
     void chooseSocket(SoftAddressHandle path, int queuePair, int destination) {
         path.socket = wire.socketFor(path.peer, path.sourceIndex, queuePair, destination);
-        if (path.socket != path.sourceIndex && wire.mustGreet(path.peer)) {
-            management.greet(path.peer, path.sourceIndex);
+        if (path.socket != path.sourceIndex) {
+            rings.greet(path.peer, path.sourceIndex);
         }
     }
 

@@ -295,16 +295,22 @@ public final class RingOffers implements AutoCloseable {
         file.close();
     }
 
+    /**
+     * Tells a device that this one is of the same kind, where it can know so only by a datagram from the socket that no other
+     * kind sends from. One that is lost costs speed, and the next connection brings another one.
+     */
+    public void greet(Peer peer, int index) {
+        if (wire.mustGreet(peer)) {
+            RingMessage.begin(mad.address(), RingMessage.GREETING);
+            host.send(mad.address(), peer.address, index);
+        }
+    }
+
     // Taking what others offer.
 
     /** Returns whether a datagram for queue pair 1 is for {@link #take}. */
     public static boolean isMessage(long mad) {
         return RingMessage.isValid(mad);
-    }
-
-    /** Writes a datagram that says nothing but which kind of device it comes from. */
-    public static void writeGreeting(long mad) {
-        RingMessage.begin(mad, RingMessage.GREETING);
     }
 
     /** Takes a datagram. Anybody may have sent it: trust nothing in it. */

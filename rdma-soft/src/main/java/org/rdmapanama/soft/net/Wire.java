@@ -258,7 +258,7 @@ public final class Wire implements AutoCloseable {
      * Returns whether a peer can know that it may send this device many packets at once only by a packet from port {@value
      * UdpFlow#ROCE_PORT}. Devices of other kinds send from higher ports.
      */
-    public boolean mustGreet(Peer peer) {
+    boolean mustGreet(Peer peer) {
         return !batchesAt(peer.address.getAddress());
     }
 
