@@ -69,7 +69,7 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
             decoded.add(new DecodedPacket(
                     fields[0],
                     fields[1].isEmpty() ? -1 : Integer.parseInt(fields[1]),
-                    crc(fields[2], fields[3], packets.get(decoded.size())),
+                    crcFound(fields[2], fields[3], packets.get(decoded.size())),
                     fields[4],
                     fields[5] + fields[6],
                     crc(packets.get(decoded.size()))));
@@ -79,7 +79,7 @@ record DecodedPacket(String protocols, int opcode, int crc, String attribute, St
     }
 
     /** Returns the checksum that tshark found. It does not look for one behind the datagrams of vendors. */
-    private static int crc(String found, String managementClass, byte... packet) {
+    private static int crcFound(String found, String managementClass, byte... packet) {
         if (managementClass.equals(VENDOR)) {
             assertEquals("", found);
             return ByteBuffer.wrap(packet).getInt(packet.length - CRC);

@@ -71,19 +71,19 @@ public final class BarChart implements Figure {
      * @return this chart
      */
     public BarChart panel(String heading, String... parts) {
-        panels.add(new Panel(heading, List.of(parts), 0, new ArrayList<>()));
-        return this;
+        return panelUpTo(0, heading, parts);
     }
 
     /**
-     * Says how long a bar of the last panel could be at most, which has no bars yet.
+     * Begins a panel for a quantity with a limit.
      *
-     * @param most the length
+     * @param most the length of a bar that is as wide as the panel, unless there are longer ones
+     * @param heading the quantity and its unit
+     * @param parts the names of the parts of each bar; none if there is one part only
      * @return this chart
      */
-    public BarChart upTo(double most) {
-        Panel last = panels.removeLast();
-        panels.add(new Panel(last.heading(), last.parts(), most, last.bars()));
+    public BarChart panelUpTo(double most, String heading, String... parts) {
+        panels.add(new Panel(heading, List.of(parts), most, new ArrayList<>()));
         return this;
     }
 

@@ -3,6 +3,7 @@ package org.rdmapanama.samples.learn;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 
 /** Statements that run in the place of a lesson. They may use what is here. */
 abstract class Exercise {
@@ -32,15 +33,16 @@ abstract class Exercise {
 
     /** Predicts how many of the packets, which are drawn at the end, have a text in their line. */
     void predictPackets(int count, String text) {
-        ofPackets.add(diagram -> judge(text, count, lines(diagram, text), lines(diagram, text) == count));
+        ofPackets.add(diagram -> judge(text, count, lines(diagram, text), found -> found == count));
     }
 
     /** Predicts that there are such packets, in a number that depends on the time. */
     void predictSomePackets(String text) {
-        ofPackets.add(diagram -> judge(text, "at least 1", lines(diagram, text), lines(diagram, text) > 0));
+        ofPackets.add(diagram -> judge(text, "at least 1", lines(diagram, text), found -> found > 0));
     }
 
-    private void judge(String text, Object predicted, long observed, boolean isTrue) {
+    private void judge(String text, Object predicted, long observed, LongPredicate prediction) {
+        boolean isTrue = prediction.test(observed);
         String packets = "packets above with '" + text + "'";
         if (isTrue) {
             board.say("as predicted, %s: %d", packets, observed);

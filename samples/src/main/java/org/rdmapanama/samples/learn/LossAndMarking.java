@@ -85,7 +85,7 @@ final class LossAndMarking {
                 chart.bar(network.title(), goodput.rate());
             }
         });
-        chart.panel("MiB/s, a link of " + NetworkCase.LINK_RATE + " MiB/s").upTo(NetworkCase.LINK_RATE);
+        chart.panelUpTo(NetworkCase.LINK_RATE, "MiB/s, a link of " + NetworkCase.LINK_RATE + " MiB/s");
         measured.forEach((network, goodput) -> {
             if (network.isSlowLink()) {
                 chart.bar(network.title(), goodput.rate());
