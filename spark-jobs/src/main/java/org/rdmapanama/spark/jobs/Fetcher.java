@@ -23,7 +23,7 @@ interface Fetcher {
      *
      * @param block the block
      * @param bytes its bytes; null after a failure
-     * @param release is to be called when the bytes are not used any more
+     * @param release must be called when the bytes are no longer used
      * @param failure why it has not arrived; null if it has
      */
     record Arrival(BlockRange block, ByteBuffer bytes, Runnable release, String failure) {

@@ -160,9 +160,8 @@ final class Serving {
         int next = 0;
         for (int left = checksums.size(); left > 0; left--) {
             while (next < requests.size()
-                    && (inFlight == 0
-                            || inFlight + (long) requests.get(next).size() * files.blockBytes() <= IN_FLIGHT_BYTES)) {
-                inFlight += (long) requests.get(next).size() * files.blockBytes();
+                    && (inFlight == 0 || inFlight + bytes(requests.get(next)) <= IN_FLIGHT_BYTES)) {
+                inFlight += bytes(requests.get(next));
                 fetcher.fetch(requests.get(next));
                 next++;
             }
@@ -173,6 +172,10 @@ final class Serving {
             check(arrival);
             inFlight -= files.blockBytes();
         }
+    }
+
+    private long bytes(List<BlockRange> request) {
+        return (long) request.size() * files.blockBytes();
     }
 
     private void check(Fetcher.Arrival arrival) {

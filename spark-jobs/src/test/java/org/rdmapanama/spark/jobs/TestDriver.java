@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SecurityManager$;
@@ -127,39 +128,43 @@ final class TestDriver {
             case SPARK -> say("large", accidents.withLargeBlocks());
             case PLAIN -> {
                 say("corrupted", accidents.corrupted());
-                int before = events.again.get();
-                say("unregistered", accidents.unregistered());
-                say("stages again, unregistered", events.again.get() - before);
-                before = events.again.get();
-                say("killed", accidents.killed());
-                say("stages again, killed", events.again.get() - before);
+                sayWithStages("unregistered", events, accidents::unregistered);
+                sayWithStages("killed", events, accidents::killed);
             }
             case SLOW_LINK -> {
                 say("late", accidents.late(new ExecutorLogs(folder)));
                 if (ownNetwork) {
                     say("gone", accidents.withoutDevice(address));
-                    ExecutorFigures then = ExecutorFigures.sum(context, scenario.executors());
-                    say("after", accidents.none());
-                    ExecutorFigures since =
-                            ExecutorFigures.sum(context, scenario.executors()).since(then);
-                    say("fallback when gone", then.fallbackBytes());
-                    say("rdma after", since.rdmaBytes());
-                    say("fallback after", since.fallbackBytes());
+                    say(
+                            "fallback when gone",
+                            ExecutorFigures.sum(context, scenario.executors()).fallbackBytes());
+                    sayWithBytes("after", context, scenario, accidents::none);
                     OwnNetwork.change("add", address);
                 }
             }
             case SHUFFLE_SERVICE -> {
-                ExecutorFigures before = ExecutorFigures.sum(context, scenario.executors());
-                say("large", accidents.withLargeBlocks());
-                ExecutorFigures since =
-                        ExecutorFigures.sum(context, scenario.executors()).since(before);
-                say("rdma large", since.rdmaBytes());
-                say("fallback large", since.fallbackBytes());
-                int again = events.again.get();
-                say("killed", accidents.killed());
-                say("stages again, killed", events.again.get() - again);
+                sayWithBytes("large", context, scenario, accidents::withLargeBlocks);
+                sayWithStages("killed", events, accidents::killed);
             }
             default -> {}
         }
+    }
+
+    /** Says what a job gives, and how many stages Spark runs again for it. */
+    private static void sayWithStages(String name, Events events, Callable<Digest> job) throws Exception {
+        int before = events.again.get();
+        say(name, job.call());
+        say("stages again, " + name, events.again.get() - before);
+    }
+
+    /** Says what a job gives, and which way its bytes come. */
+    private static void sayWithBytes(String name, JavaSparkContext context, Scenario scenario, Callable<Digest> job)
+            throws Exception {
+        ExecutorFigures before = ExecutorFigures.sum(context, scenario.executors());
+        say(name, job.call());
+        ExecutorFigures since =
+                ExecutorFigures.sum(context, scenario.executors()).since(before);
+        say("rdma " + name, since.rdmaBytes());
+        say("fallback " + name, since.fallbackBytes());
     }
 }
