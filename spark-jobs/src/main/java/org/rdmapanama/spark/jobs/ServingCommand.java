@@ -90,8 +90,9 @@ final class ServingCommand implements Callable<Integer> {
         long blocks = (long) maps * partitions;
         // So that a block fits into what a task may have in flight.
         SparkCommand.require(spec, "--size", size, blocks, blocks << 25);
-        Path folder = Files.createDirectory(
-                Path.of(System.getProperty("spark.jobs.folder")).resolve("served"));
+        RunFolder run = SparkCommand.folderOf(spec);
+        run.useSpark();
+        Path folder = Files.createDirectory(run.path().resolve("served"));
         Serving serving =
                 new Serving(new ShuffleFiles(folder, maps, partitions, (int) (size / blocks)), address, keeps);
         serving.run(warmUps, rounds, System.err);

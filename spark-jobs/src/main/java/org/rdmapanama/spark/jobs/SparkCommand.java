@@ -1,24 +1,12 @@
 package org.rdmapanama.spark.jobs;
 
-import java.io.IOException;
-import java.nio.file.FileVisitResult;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.spark.SparkConf;
-import org.apache.spark.util.ShutdownHookManager;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.ArgSpec;
@@ -29,7 +17,6 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
-import scala.runtime.BoxedUnit;
 
 /** The program {@code bin/spark}: compares Spark's shuffle with the one by RDMA. */
 @Command(
@@ -54,30 +41,11 @@ import scala.runtime.BoxedUnit;
             "  130  interrupted with Ctrl-C",
         })
 public final class SparkCommand implements Callable<Integer> {
-    /** How often the folder is removed, and the pause behind each attempt. */
-    private static final int MOST_REMOVALS = 50;
-
-    private static final long PAUSE_NANOS = 100_000_000;
-
     private static final int LONGEST_MESSAGE = 300;
 
-    /** Before the context of Spark stops. */
-    private static final int EARLY = 1000;
-
-    /** After it has stopped. */
-    private static final int LATE = 1;
-
-    private static final int LONGEST_END_SECONDS = 20;
-    private static final int LONGEST_STOP_SECONDS = 60;
     private static final int MOST_EXECUTORS = 32;
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROUNDS = 1000;
-
-    /** How a run ends: its folder stays after a failure. */
-    private enum End {
-        FAILURE,
-        WITHOUT_FAILURE
-    }
 
     /** What can be chosen. */
     enum Choice {
@@ -179,7 +147,11 @@ public final class SparkCommand implements Callable<Integer> {
         }
     }
 
-    private SparkCommand() {}
+    private final RunFolder folder;
+
+    private SparkCommand(RunFolder folder) {
+        this.folder = folder;
+    }
 
     /**
      * Runs the command.
@@ -187,28 +159,15 @@ public final class SparkCommand implements Callable<Integer> {
      * @param arguments see {@code --help}
      */
     public static void main(String... arguments) {
-        Folder folder = Folder.of();
-        AtomicReference<End> end = new AtomicReference<>();
-        // An interrupted run also fails, when its Spark stops.
-        ShutdownHookManager.addShutdownHook(EARLY, () -> {
-            end.compareAndSet(null, End.WITHOUT_FAILURE);
-            return BoxedUnit.UNIT;
-        });
-        CountDownLatch stopped = new CountDownLatch(1);
-        ShutdownHookManager.addShutdownHook(LATE, () -> {
-            stopped.countDown();
-            return BoxedUnit.UNIT;
-        });
-        // A hook of its own, because those of Spark have half a minute for all of them.
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(stopped, folder, end), "spark-jobs-end"));
-        CommandLine command = new CommandLine(new SparkCommand())
+        RunFolder folder = RunFolder.ofProcess();
+        CommandLine command = new CommandLine(new SparkCommand(folder))
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler((failure, ignored) -> {
                     System.err.println("spark: " + describe(failure) + " (see bin/spark --help)");
                     return CommandLine.ExitCode.USAGE;
                 })
                 .setExecutionExceptionHandler((failure, ignored, result) -> {
-                    if (end.compareAndSet(null, End.FAILURE)) {
+                    if (folder.keep()) {
                         System.err.println(
                                 "spark: " + describeFailure(failure) + "\nspark: its log is " + folder.log());
                     }
@@ -217,86 +176,9 @@ public final class SparkCommand implements Callable<Integer> {
         System.exit(command.execute(arguments));
     }
 
-    /** Ends executors when Spark has stopped, and then removes the folder, unless the run has failed. */
-    private static void end(CountDownLatch stopped, Folder folder, AtomicReference<End> end) {
-        try {
-            if (!stopped.await(LONGEST_STOP_SECONDS, TimeUnit.SECONDS)) {
-                System.err.println("spark: Spark has not stopped within " + LONGEST_STOP_SECONDS + " s");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        endExecutors();
-        if (end.get() == End.FAILURE) {
-            return;
-        }
-        for (int i = 0; i < MOST_REMOVALS && folder.exists(); i++) {
-            folder.remove();
-            // Threads of this process may still start an executor, which makes its part of the folder.
-            LockSupport.parkNanos(PAUSE_NANOS);
-            endExecutors();
-        }
-        if (folder.exists()) {
-            System.err.println("spark: " + folder.path() + " is left: it cannot be removed");
-        }
-    }
-
-    /** Executors, which are told to end by now, still write files. */
-    private static void endExecutors() {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_END_SECONDS);
-        for (ProcessHandle each : ProcessHandle.current().children().toList()) {
-            try {
-                each.onExit().get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-            } catch (TimeoutException | ExecutionException e) {
-                each.destroyForcibly();
-                each.onExit().join();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return;
-            }
-        }
-    }
-
-    /** Where a run has its files. bin/spark makes it. */
-    private record Folder(Path path) {
-        static Folder of() {
-            return new Folder(Path.of(System.getProperty("spark.jobs.folder")));
-        }
-
-        Path log() {
-            return path.resolve("spark.log");
-        }
-
-        boolean exists() {
-            return Files.exists(path);
-        }
-
-        /** Removes it. */
-        void remove() {
-            try {
-                Files.walkFileTree(path, new SimpleFileVisitor<>() {
-                    @Override
-                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                        Files.deleteIfExists(file);
-                        return FileVisitResult.CONTINUE;
-                    }
-
-                    @Override
-                    public FileVisitResult visitFileFailed(Path file, IOException e) {
-                        // What is removed by others at the same time.
-                        return FileVisitResult.CONTINUE;
-                    }
-
-                    @Override
-                    public FileVisitResult postVisitDirectory(Path folder, IOException e) throws IOException {
-                        Files.deleteIfExists(folder);
-                        return FileVisitResult.CONTINUE;
-                    }
-                });
-            } catch (IOException e) {
-                // Something was written there meanwhile. The next attempt removes it.
-            }
-        }
+    /** Returns where a subcommand has its files. */
+    static RunFolder folderOf(CommandSpec subcommand) {
+        return ((SparkCommand) subcommand.parent().userObject()).folder;
     }
 
     private static String describe(ParameterException failure) {
@@ -337,10 +219,10 @@ public final class SparkCommand implements Callable<Integer> {
         require(spec, "--repeat", repeats, 1, MOST_ROUNDS);
         require(spec, "--executors", executors, 1, MOST_EXECUTORS);
         require(spec, "--partitions", partitions, 1, MOST_PARTITIONS);
-        Path folder = Folder.of().path();
+        folder.useSpark();
         Comparison comparison = new Comparison(choice.jobs, size, partitions, executors, repeats, System.err);
         for (int round = 0; round < rounds; round++) {
-            comparison.round(round, way -> conf(way, folder));
+            comparison.round(round, way -> conf(way, folder.path()));
         }
         System.out.print(comparison.table());
         return CommandLine.ExitCode.OK;
@@ -353,8 +235,8 @@ public final class SparkCommand implements Callable<Integer> {
         }
     }
 
-    private SparkConf conf(Comparison.Way way, Path folder) {
-        SparkConf conf = LocalCluster.conf(executors, folder);
+    private SparkConf conf(Comparison.Way way, Path path) {
+        SparkConf conf = LocalCluster.conf(executors, path);
         LocalCluster.jars(
                 conf,
                 Path.of(System.getProperty("spark.jobs.modules")),
