@@ -480,12 +480,20 @@ public final class ProgressEngine {
     /** Releases the lock of the device, after sending what waits. */
     void unlock() {
         try {
-            boolean all = wire.flush();
-            if (sleeping && !polling.isOn()) {
-                wakeForWhatRemains(all);
-            }
+            sendAndWake();
+        } catch (InternalError e) {
+            // Of the memory of a link: when it was used here, or by what has held the lock.
+            endLinks(e);
+            sendAndWake();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void sendAndWake() {
+        boolean all = wire.flush();
+        if (sleeping && !polling.isOn()) {
+            wakeForWhatRemains(all);
         }
     }
 

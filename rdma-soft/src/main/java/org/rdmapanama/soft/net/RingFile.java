@@ -238,12 +238,16 @@ final class RingFile implements AutoCloseable {
         return address + HEAD_BYTES + (long) side * RING_BYTES;
     }
 
-    /** Says that a side does not use the memory any more. */
+    /** Says that a side does not use the memory any more. Does nothing if it is gone, which the other side notices by itself. */
     void end(int side) {
+        if (isTruncated()) {
+            // The JVM might tell of the fault when the caller has gone on.
+            return;
+        }
         try {
             Memory.putIntRelease(side(side) + STATE, ENDED);
         } catch (InternalError e) {
-            // It has become shorter, which the other side notices by itself.
+            // It has become shorter just now.
         }
     }
 

@@ -46,6 +46,9 @@ final class RingLinks {
     /** How long no link is offered to a peer after one has ended. */
     private static final long PAUSE_NANOS = 1_000_000_000;
 
+    /** For how long after a link has ended because of its memory the JVM may still tell of a fault there. */
+    private static final long LATE_NANOS = 100_000_000;
+
     private static final String ENDED = "the peer has ended it";
     private static final String IDLE = "the peer reads nothing";
 
@@ -80,6 +83,11 @@ final class RingLinks {
 
     /** How many packets were received. */
     private long received;
+
+    /** Whether the memory of a link has ever been gone, and when that was found last. */
+    private boolean wasTruncated;
+
+    private long truncatedAt;
 
     RingLinks(String device, Bell bell, RingCapture capture) {
         this.device = device;
@@ -327,12 +335,17 @@ final class RingLinks {
         }
     }
 
-    /** Ends the links whose memory is gone because somebody has made their files shorter. Returns whether there were any. */
+    /**
+     * Ends the links whose memory is gone because somebody has made their files shorter. Returns whether there are any, or were
+     * just now: the JVM reports a fault at a later moment, so one link can cause several reports.
+     */
     boolean endTruncated() {
-        boolean any = false;
+        boolean any = wasTruncated && System.nanoTime() - truncatedAt < LATE_NANOS;
         for (RingLink each : List.copyOf(links)) {
             if (each.file.isTruncated()) {
                 any = true;
+                wasTruncated = true;
+                truncatedAt = System.nanoTime();
                 end(each, "its file has become shorter");
             }
         }
