@@ -32,6 +32,9 @@ public final class TestReport {
     /** What the launcher prints of a test comes as text, which may look like anything. */
     private static final Pattern TEXT = Pattern.compile("<!\\[CDATA\\[.*?]]>", Pattern.DOTALL);
 
+    /** What a case failed with, as far as it fits into the line that names the case. */
+    private static final Pattern MESSAGE = Pattern.compile("<(?:failure|error)[^>]* message=\"([^\"&\\n]{1,200})");
+
     /** The cases of one part. */
     private static final class Part {
         private final String name;
@@ -87,7 +90,9 @@ public final class TestReport {
                 } else if (inside.contains("<failure") || inside.contains("<error")) {
                     part.failed++;
                     part.broken += inside.contains("<error") ? 1 : 0;
-                    failures.add(type(test) + "." + test.group(1) + " (" + name + ")");
+                    Matcher message = MESSAGE.matcher(inside);
+                    failures.add(type(test) + "." + test.group(1) + " (" + name + ")"
+                            + (message.find() ? ": " + message.group(1) : ""));
                 }
                 String method = type(test) + "." + test.group(1).replaceAll("[(\\[{].*", "");
                 Method all = methods.computeIfAbsent(name + " " + method, key -> new Method(method, name));
@@ -144,7 +149,7 @@ public final class TestReport {
                 part.seconds);
     }
 
-    /** The names of the cases that failed, a line each. At the very end: many who read a log see no more than that. */
+    /** The names of the cases that failed, a line each with how the message begins. At the very end: many who read a log see no more than that. */
     String failures() {
         StringBuilder text = new StringBuilder();
         failures.forEach(failure -> text.append("FAILED ").append(failure).append(System.lineSeparator()));

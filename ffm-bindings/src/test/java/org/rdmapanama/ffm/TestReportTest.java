@@ -26,7 +26,7 @@ class TestReportTest {
             """;
     private static final String FAILED = """
             <testcase name="shouldFail()" classname="org.rdmapanama.cm.B" time="1,002.0">
-            <error message="x" type="java.lang.Exception"><![CDATA[why]]></error>
+            <error message="no completion came&#10;and more" type="java.lang.Exception"><![CDATA[why]]></error>
             </testcase>
             <testcase name="shouldFailToo()" classname="org.rdmapanama.cm.B" time="2"><failure/></testcase>
             """;
@@ -70,7 +70,7 @@ class TestReportTest {
         TestReport report =
                 new TestReport().add("unit tests", List.of(PASSED)).add("soft0", List.of(PASSED + SKIPPED + FAILED));
         assertEquals(
-                List.of("FAILED cm.B.shouldFail() (soft0)", "FAILED cm.B.shouldFailToo() (soft0)"),
+                List.of("FAILED cm.B.shouldFail() (soft0): no completion came", "FAILED cm.B.shouldFailToo() (soft0)"),
                 report.failures().lines().toList());
     }
 
