@@ -2,10 +2,14 @@ package org.rdmapanama.spark.transfer;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.pool.RegisteredBuffer;
 
 /** Blocks that are asked for in one message. The thread of {@link BlockClient} uses it. */
 final class Fetch {
+    private static final Logger LOG = LogManager.getLogger(Fetch.class);
+
     /** Neighbouring blocks in the memory of the server, which are read together. */
     static final class Group {
         private final long address;
@@ -145,13 +149,21 @@ final class Fetch {
     }
 
     void arrived(int block, FetchedBlock buffer) {
-        told[block] = true;
-        listener.arrived(blocks.get(block), buffer);
+        tell(block, () -> listener.arrived(blocks.get(block), buffer));
     }
 
     void unavailable(int block, String reason) {
+        tell(block, () -> listener.unavailable(blocks.get(block), reason));
+    }
+
+    /** A listener that fails must not keep others from what they wait for, nor the connection that all of them share. */
+    private void tell(int block, Runnable call) {
         told[block] = true;
-        listener.unavailable(blocks.get(block), reason);
+        try {
+            call.run();
+        } catch (RuntimeException e) {
+            LOG.warn("The listener of a fetch has failed when it was told of {}", blocks.get(block), e);
+        }
     }
 
     /** Gives the memory back, to which nothing is written any more, and tells of all blocks that have not arrived. */

@@ -192,6 +192,35 @@ class BlockTransferTest {
         }
     }
 
+    @Test
+    void shouldGoOnWhenAListenerFails() throws Exception {
+        List<BlockRange> blocks = new ArrayList<>(write(1, 7, 1000, 2000, 3000));
+        BlockRange missing = new BlockRange(1, 8, 0, 1);
+        blocks.add(missing);
+        // No more than the three of them fit.
+        try (Pair pair = new Pair(SETTINGS, buffering(8192))) {
+            for (int i = 0; i < 3; i++) {
+                Result result = new Result(blocks.size()) {
+                    @Override
+                    public void arrived(BlockRange block, FetchedBlock buffer) {
+                        super.arrived(block, buffer);
+                        throw new IllegalStateException("a listener that fails on purpose");
+                    }
+
+                    @Override
+                    public void unavailable(BlockRange block, String reason) {
+                        super.unavailable(block, reason);
+                        throw new IllegalStateException("a listener that fails on purpose");
+                    }
+                };
+                pair.client.fetch(pair.server.address(), blocks, result);
+                result.await();
+                assertEquals(Set.of(missing), result.unavailable.keySet());
+            }
+            assertEquals(1, pair.client.statistics().connections());
+        }
+    }
+
     private static TransferSettings settings(long pinned, long buffers, Duration fetch, Duration lease, Duration idle) {
         return new TransferSettings(pinned, buffers, Duration.ofSeconds(20), fetch, lease, idle);
     }
