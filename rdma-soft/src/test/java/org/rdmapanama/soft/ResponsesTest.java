@@ -240,7 +240,7 @@ class ResponsesTest {
         boolean isJudged = false;
         Bound bound = Bound.of(SoftPair.LIMIT);
         while (!isJudged) {
-            bound.check("each time, more than one probe was sent before the first was answered");
+            bound.check("each time, more than one probe was sent before the first was answered, or nothing after that");
             try (SoftPair pair = probing();
                     PacketPeer peer = new PacketPeer(pair, QueuePairType.RC, patient())) {
                 peer.queuePair.postSend(pair.request()
@@ -257,7 +257,8 @@ class ResponsesTest {
                     before = repeated.cardinality();
                 } while (isAnyLeft(peer, repeated) && repeated.cardinality() > before);
                 // A peer that answers no probe for long has no window any more.
-                isJudged = !repeated.get(0);
+                // On a busy machine the device may have sent nothing yet.
+                isJudged = !repeated.get(0) && !repeated.isEmpty();
                 if (isJudged) {
                     assertTrue(repeated.get(1), "what was lost is repeated");
                     // A loss halves it.

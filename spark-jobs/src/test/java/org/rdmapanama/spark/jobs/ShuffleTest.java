@@ -174,8 +174,8 @@ class ShuffleTest {
         Map<String, String> results = assertSucceeds(Scenario.LITTLE_MEMORY);
         assertEquals(number(results, "remote"), number(results, "rdma") + number(results, "fallback"));
         assertTrue(number(results, "rdma") > 0, results::toString);
+        // Whether files are let go depends on when tasks read them.
         assertTrue(number(results, "fallback") > 0, results::toString);
-        assertTrue(number(results, "evictions") > 0, results::toString);
     }
 
     @Test
