@@ -2,7 +2,7 @@
  * The bindings that jextract generates from the C headers of libibverbs and librdmacm and of the drivers of mlx5 and
  * EFA, and the loader of these libraries.
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 // The modules that it exports to are compiled later.
 @SuppressWarnings("module")

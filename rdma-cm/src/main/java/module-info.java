@@ -1,7 +1,7 @@
 /**
  * RDMA connections for Java: the connection manager librdmacm, and byte streams over RDMA (rsockets).
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.cm {
     requires jdk.net;

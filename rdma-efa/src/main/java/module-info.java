@@ -2,7 +2,7 @@
  * What the driver of EFA, the network of Amazon's cloud, adds to verbs: SRD queue pairs and the functions of {@code
  * infiniband/efadv.h}.
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.efa}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.efa {
     requires transitive org.rdmapanama;

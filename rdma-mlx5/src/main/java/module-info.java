@@ -5,7 +5,7 @@
  * <p>Besides, the direct path of these cards: Java writes the work queues and rings the doorbells itself. It needs no more
  * than to be on the path; see {@link org.rdmapanama.CompletionQueueOptions#direct}.
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.mlx5}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 // The driver is called so.
 @SuppressWarnings("module")

@@ -1,7 +1,7 @@
 /**
  * NVMe over RDMA for Java: a host that reads and writes namespaces of other machines, and a target that serves them.
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.nvme {
     requires org.apache.logging.log4j;

@@ -1,7 +1,7 @@
 /**
  * RDMA verbs for Java, called through java.lang.foreign.
  *
- * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm,org.rdmapanama}.
+ * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 // The modules that it exports to are compiled later.
 @SuppressWarnings("module")

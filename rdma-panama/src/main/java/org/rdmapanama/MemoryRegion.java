@@ -170,7 +170,6 @@ public final class MemoryRegion extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
      */
-    @SuppressWarnings("restricted")
     public static MemoryRegion ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership, AccessFlag... access) {
         Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
@@ -186,7 +185,7 @@ public final class MemoryRegion extends ContextObject {
                                 + Long.toHexString(start.address()) + " and has " + Long.toUnsignedString(byteSize)
                                 + " bytes");
             }
-            MemorySegment memory = start.reinterpret(byteSize);
+            MemorySegment memory = Native.struct(start.address(), byteSize);
             long address = flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
             return ofMemory(protectionDomain, mr, memory, address, flags);
         });

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.ServiceLoader;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Provider;
 
@@ -18,6 +19,7 @@ final class Providers {
     /**
      * Returns all providers, always the same ones.
      *
+     * @throws IllegalCallerException when the JVM does not allow calls of C functions
      * @throws VerbsException when too many files are open to look for them
      */
     static List<Provider> all() {
@@ -27,6 +29,7 @@ final class Providers {
 
     private static synchronized List<Provider> load() {
         if (all == null) {
+            NativeAccess.require();
             // A class path entry that cannot be read because there is no free descriptor looks as if it did not exist.
             if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
                 throw new VerbsException("ibv_get_device_list", Errno.EMFILE, "", FreeDescriptors.CURE);

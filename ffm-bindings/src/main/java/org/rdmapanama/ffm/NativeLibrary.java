@@ -21,6 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.ffm.internal.SystemFunctions;
 
 /**
@@ -113,6 +115,7 @@ public final class NativeLibrary {
 
     @SuppressWarnings("restricted")
     private synchronized Opened open() {
+        NativeAccess.require();
         // The loader fails for want of a descriptor as it does for want of the file; with the linker's own library,
         // which
         // the first call loads, that would be for good.
@@ -249,25 +252,19 @@ public final class NativeLibrary {
      * @param options linker options, such as {@link Linker.Option#captureCallState}
      * @return the handle, of the type that the linker derives from {@code descriptor} and {@code options}
      */
-    @SuppressWarnings("restricted")
     public MethodHandle downcall(String function, FunctionDescriptor descriptor, Linker.Option... options) {
         if (opened() == null) {
             // The linker's handle takes the missing address as its first argument.
-            MethodType type = linked(descriptor, options).type().dropParameterTypes(0, 1);
+            MethodType type = Native.pointer(descriptor, options).type().dropParameterTypes(0, 1);
             MethodHandle target = LATE_TARGET.bindTo(new Late(this, function, descriptor, options));
             return MethodHandles.foldArguments(MethodHandles.exactInvoker(type), target);
         }
         return handle(function, descriptor, options);
     }
 
-    @SuppressWarnings("restricted")
-    private static MethodHandle linked(FunctionDescriptor descriptor, Linker.Option... options) {
-        return Linker.nativeLinker().downcallHandle(descriptor, options);
-    }
-
     /** Returns the handle; the library has been opened. */
     private MethodHandle handle(String function, FunctionDescriptor descriptor, Linker.Option... options) {
-        MethodHandle linked = linked(descriptor, options);
+        MethodHandle linked = Native.pointer(descriptor, options);
         Optional<MemorySegment> address = find(function);
         if (address.isPresent()) {
             return linked.bindTo(address.get());

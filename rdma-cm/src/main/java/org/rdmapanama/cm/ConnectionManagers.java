@@ -8,6 +8,7 @@ import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.internal.NativeConnectionManager;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -26,6 +27,7 @@ final class ConnectionManagers {
     /**
      * Returns the connection manager of this process.
      *
+     * @throws IllegalCallerException when the JVM does not allow calls of C functions
      * @throws ConnectionException when the devices cannot be listed now
      */
     static ConnectionManager preferred() {
@@ -52,6 +54,7 @@ final class ConnectionManagers {
     }
 
     static ConnectionManager choose(String deviceName) {
+        NativeAccess.require();
         if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
             throw new ConnectionException("ibv_get_device_list", Errno.EMFILE, "", FreeDescriptors.CURE);
         }

@@ -10,6 +10,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.memory.AccessFlag;
@@ -97,10 +98,9 @@ public final class RegisteredPool implements AutoCloseable {
         private final Arena memory = Arena.ofShared();
         private final AtomicBoolean freed = new AtomicBoolean();
 
-        @SuppressWarnings("restricted")
         MemorySegment allocate(VerbsArena arena, long byteSize) {
             try {
-                return memory.allocate(byteSize, PAGE).reinterpret(arena, segment -> free());
+                return Native.owned(memory.allocate(byteSize, PAGE), arena, this::free);
             } catch (Throwable e) {
                 free();
                 throw e;

@@ -29,7 +29,7 @@ public final class OwnJvm {
         Module module = program.getModule();
         if (module.isNamed()) {
             command.addAll(List.of(
-                    "--enable-native-access=org.rdmapanama.ffm,org.rdmapanama,org.rdmapanama.cm",
+                    "--enable-native-access=org.rdmapanama.ffm",
                     "--module-path",
                     System.getProperty("jdk.module.path"),
                     "-m",

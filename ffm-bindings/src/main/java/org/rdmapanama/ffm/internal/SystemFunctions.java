@@ -24,6 +24,7 @@ public final class SystemFunctions {
      */
     @SuppressWarnings("restricted")
     public static Optional<MemorySegment> find(String name) {
+        NativeAccess.require();
         Optional<MemorySegment> found = Linker.nativeLinker().defaultLookup().find(name);
         if (found.isPresent()) {
             return found;

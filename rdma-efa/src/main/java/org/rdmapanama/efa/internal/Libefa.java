@@ -6,12 +6,12 @@ import static org.rdmapanama.ffm.internal.Errno.pointer;
 import static org.rdmapanama.ffm.internal.Errno.status;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 
 /**
  * The functions of libefa, one method each, under their C names. Results are zero or positive for success, and a negated
@@ -29,9 +29,8 @@ public final class Libefa {
             NativeLibrary.EFA.downcall("efadv_cq_from_ibv_cq_ex", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
 
     /** The member of struct efadv_cq; the address of the function comes first. */
-    @SuppressWarnings("restricted")
     private static final MethodHandle WC_READ_SGID =
-            Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+            Native.pointer(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
 
     private Libefa() {}
 

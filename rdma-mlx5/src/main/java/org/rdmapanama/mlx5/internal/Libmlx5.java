@@ -12,6 +12,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 
 /**
  * The functions of libmlx5, one method each, under their C names. Unless a method says otherwise, results are zero or positive
@@ -31,11 +32,8 @@ public final class Libmlx5 {
             NativeLibrary.MLX5.downcall("mlx5dv_devx_alloc_uar", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT));
 
     /** The member of struct mlx5dv_qp_ex; the address of the function comes first. It only writes to memory. */
-    @SuppressWarnings("restricted")
-    private static final MethodHandle WR_SET_DC_ADDR = Linker.nativeLinker()
-            .downcallHandle(
-                    FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG),
-                    Linker.Option.critical(false));
+    private static final MethodHandle WR_SET_DC_ADDR = Native.pointer(
+            FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
 
     private Libmlx5() {}
 

@@ -4,10 +4,10 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.verbs_context;
 
 /**
@@ -58,9 +58,8 @@ enum ContextOp {
 
         final MethodHandle handle;
 
-        @SuppressWarnings("restricted")
         Shape(FunctionDescriptor descriptor) {
-            handle = Linker.nativeLinker().downcallHandle(descriptor, Errno.CAPTURE);
+            handle = Native.pointer(descriptor, Errno.CAPTURE);
         }
     }
 

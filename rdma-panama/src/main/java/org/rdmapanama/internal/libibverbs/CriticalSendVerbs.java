@@ -8,6 +8,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 
 /**
  * The work request builder of drivers that only access memory in these functions: the functions that fast programs call
@@ -34,9 +35,8 @@ final class CriticalSendVerbs extends NativeSendVerbs {
         this.context = context;
     }
 
-    @SuppressWarnings("restricted")
     private static MethodHandle critical(FunctionDescriptor type) {
-        return Linker.nativeLinker().downcallHandle(type, Linker.Option.critical(false));
+        return Native.pointer(type, Linker.Option.critical(false));
     }
 
     private static void call(FunctionPointer pointer, long queuePair) {

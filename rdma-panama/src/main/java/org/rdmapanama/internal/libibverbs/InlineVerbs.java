@@ -78,9 +78,8 @@ final class InlineVerbs {
 
     private InlineVerbs() {}
 
-    @SuppressWarnings("restricted")
     private static MethodHandle pointer(FunctionDescriptor type, Linker.Option... options) {
-        return Linker.nativeLinker().downcallHandle(type, options);
+        return Native.pointer(type, options);
     }
 
     /** {@code context->ops.post_send}, which {@link #post} takes. */

@@ -6,11 +6,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
@@ -72,9 +72,8 @@ class NativeCompletionVerbs extends CompletionVerbs {
         return faulty ? RxeCompletionVerbs.INSTANCE : AS_IN_THE_MANUAL;
     }
 
-    @SuppressWarnings("restricted")
     private static MethodHandle pointer(FunctionDescriptor type) {
-        return Linker.nativeLinker().downcallHandle(type);
+        return Native.pointer(type);
     }
 
     /** All of these follow the mutex of the structure. */

@@ -6,11 +6,11 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
 import org.rdmapanama.internal.provider.SendVerbs;
 
@@ -77,9 +77,8 @@ class NativeSendVerbs extends SendVerbs {
 
     NativeSendVerbs() {}
 
-    @SuppressWarnings("restricted")
     private static MethodHandle pointer(FunctionDescriptor type) {
-        return Linker.nativeLinker().downcallHandle(type);
+        return Native.pointer(type);
     }
 
     /** All of these follow the mutex of the structure. */

@@ -2,6 +2,7 @@ package org.rdmapanama.internal.libibverbs;
 
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import org.rdmapanama.ffm.internal.Native;
 
 /** Views of structures that libibverbs owns. */
 final class Structs {
@@ -11,8 +12,7 @@ final class Structs {
         return at(address, layout.byteSize());
     }
 
-    @SuppressWarnings("restricted")
     static MemorySegment at(long address, long byteSize) {
-        return MemorySegment.ofAddress(address).reinterpret(byteSize);
+        return Native.struct(address, byteSize);
     }
 }
