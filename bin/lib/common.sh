@@ -139,6 +139,13 @@ maven() {
 # shellcheck disable=SC2034 # for the scripts that source this
 maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-efa rdma-nvme rdma-spark bench frameworks spark-jobs samples)
 
+# Prints the Maven modules whose artifacts are published, separated by commas: those that the list of versions names, that
+# list, and the parent of all. Needs $here.
+published_modules() {
+    printf '.,rdma-panama-bom'
+    sed -n 's|^                <artifactId>\([a-z0-9-]*\)</artifactId>$|,\1|p' "${here:?}/rdma-panama-bom/pom.xml" | tr -d '\n'
+}
+
 # Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
 # The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to
 # run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
