@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.efa.efadv_h;
 import org.rdmapanama.ffm.mlx5.mlx5dv_h;
+import org.rdmapanama.ffm.verbs.posix_mutex;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
@@ -282,7 +283,7 @@ class LayoutTest {
         // jextract turns what it cannot express, such as bit fields, into padding.
         final List<String> hidden = new ArrayList<>();
         for (final String type : boundTypes()) {
-            findHiddenFields(type, layout(type), hidden);
+            findHiddenFields(type, generated(type), hidden);
         }
         assertNone(hidden);
     }
@@ -356,9 +357,30 @@ class LayoutTest {
         return types;
     }
 
+    /** The layout on this machine. */
     private static GroupLayout layout(final String type) throws ReflectiveOperationException {
+        return (GroupLayout) withMutexOfThisMachine(generated(type));
+    }
+
+    private static GroupLayout generated(final String type) throws ReflectiveOperationException {
         final Class<?> generated = Class.forName(HEADER_OF.get(type).getPackageName() + "." + type);
         return (GroupLayout) generated.getMethod("layout").invoke(null);
+    }
+
+    /** Makes each mutex longer by {@link Pthread#MUTEX_GROWTH}, as the users of the bindings do. */
+    private static MemoryLayout withMutexOfThisMachine(final MemoryLayout layout) {
+        if (Pthread.MUTEX_GROWTH == 0 || !(layout instanceof final StructLayout struct)) {
+            return layout;
+        }
+        final List<MemoryLayout> members = new ArrayList<>();
+        for (final MemoryLayout member : struct.memberLayouts()) {
+            members.add(withMutexOfThisMachine(member));
+        }
+        if (struct.withoutName().equals(posix_mutex.layout().withoutName())) {
+            members.add(MemoryLayout.paddingLayout(Pthread.MUTEX_GROWTH));
+        }
+        final StructLayout grown = MemoryLayout.structLayout(members.toArray(MemoryLayout[]::new));
+        return struct.name().map(name -> (MemoryLayout) grown.withName(name)).orElse(grown);
     }
 
     private static List<Field> allFields() throws Exception {
