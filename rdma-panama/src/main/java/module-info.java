@@ -14,6 +14,7 @@ module org.rdmapanama {
     exports org.rdmapanama.completion;
     exports org.rdmapanama.device;
     exports org.rdmapanama.event;
+    exports org.rdmapanama.counts;
     exports org.rdmapanama.flow;
     exports org.rdmapanama.memory;
     exports org.rdmapanama.pool;

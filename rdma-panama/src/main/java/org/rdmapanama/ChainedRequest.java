@@ -131,6 +131,21 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
         return request;
     }
 
+    /**
+     * Returns how many requests of a chain were posted before the first one that was not; 0 if the driver does not report
+     * which one that is.
+     */
+    static <T extends ChainedRequest<T>> int countPosted(T first) {
+        T rest = rest(first);
+        int count = 0;
+        if (rest != null) {
+            for (T request = first; request != rest; request = request.following()) {
+                count++;
+            }
+        }
+        return count;
+    }
+
     /** A driver would follow a ring forever. */
     final void requireNoRing(T chain) {
         for (T request = chain; request != null; request = request.following()) {

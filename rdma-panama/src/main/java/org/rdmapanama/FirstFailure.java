@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.completion.CompletionStatus;
@@ -20,6 +21,7 @@ import org.rdmapanama.queue.QueuePairState;
 final class FirstFailure {
     private final QueuePair queuePair;
     private volatile QueuePairFailure first;
+    private final AtomicLong completions = new AtomicLong();
 
     /** Whether this side itself has put the queue pair into the error state, so that flushed completions are expected. */
     private boolean endedHere;
@@ -42,6 +44,11 @@ final class FirstFailure {
     /** Null if there is none. */
     QueuePairFailure get() {
         return first;
+    }
+
+    /** How many completions with an error status were polled. */
+    long completions() {
+        return completions.get();
     }
 
     synchronized void watch(Supplier<String> name, Runnable told) {
@@ -98,6 +105,7 @@ final class FirstFailure {
      * @param queue where it was polled
      */
     void note(CompletionQueue queue, CompletionStatus status, long workRequestId, int vendorError) {
+        completions.incrementAndGet();
         QueuePairFailure known = first;
         boolean flushed = status == CompletionStatus.WR_FLUSH_ERR;
         if (known != null && (flushed || known.isCauseKnown())) {

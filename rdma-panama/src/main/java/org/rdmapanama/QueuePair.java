@@ -11,11 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
+import org.rdmapanama.counts.QueuePairCounts;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.flow.FlowRule;
+import org.rdmapanama.internal.OpaqueCount;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DirectQueuePair;
 import org.rdmapanama.internal.provider.PostVerbs;
@@ -95,6 +97,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private final QueuePairControl control;
     private final Connecting connecting;
     private final FirstFailure failures = new FirstFailure(this);
+    private final OpaqueCount postedSends = new OpaqueCount();
+    private final OpaqueCount postedReceives = new OpaqueCount();
 
     QueuePair(
             Context context,
@@ -263,6 +267,21 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      */
     public final Optional<QueuePairFailure> failure() {
         return Optional.ofNullable(failures.get());
+    }
+
+    /**
+     * Returns what was posted here and what failed. Any thread may call this at any time, also after closing; it takes no
+     * lock.
+     *
+     * @return the counts at this moment
+     */
+    public final QueuePairCounts counts() {
+        return new QueuePairCounts(postedSends.get(), postedReceives.get(), failures.completions());
+    }
+
+    /** Counts requests that the driver has accepted into the send queue. */
+    final void countSends(int requests) {
+        postedSends.add(requests);
     }
 
     /**
@@ -568,11 +587,13 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         if (!takesSends) {
             throw takesNoSends();
         }
-        boolean binding = first.checkFits(capabilities, maxTsoHeader);
+        int checked = first.checkFits(capabilities, maxTsoHeader);
+        boolean binding = checked < 0;
         if (binding) {
             requireConnected();
         }
-        int result = binding || isAddressed() ? postHolding(first, chain) : postChain(first, chain);
+        int length = Math.abs(checked);
+        int result = binding || isAddressed() ? postHolding(first, chain, length) : postChain(first, chain, length);
         return postedOrFull("ibv_post_send", result);
     }
 
@@ -604,24 +625,27 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         }
     }
 
-    private int postChain(SendWorkRequest first, long chain) {
+    private int postChain(SendWorkRequest first, long chain, int length) {
         requireReadyToSend();
         int result = posting.postSend(address, chain, first.addressOfFirstNotPosted());
         if (result == POSTED) {
             first.firstNotPosted(0);
+            postedSends.add(length);
+        } else {
+            postedSends.add(ChainedRequest.countPosted(first));
         }
         return result;
     }
 
     /** Drivers follow the pointers to other objects when they post, so none may be null or closed meanwhile. */
-    private int postHolding(SendWorkRequest first, long chain) {
+    private int postHolding(SendWorkRequest first, long chain, int length) {
         SendWorkRequest held = first;
         try {
             for (SendWorkRequest request = first; request != null; request = request.next()) {
                 request.hold(this);
                 held = request.next();
             }
-            int result = postChain(first, chain);
+            int result = postChain(first, chain, length);
             long bad = first.firstNotPosted();
             for (SendWorkRequest request = first;
                     request != null && request.address(this) != bad;
@@ -702,7 +726,9 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             try {
                 requireReadyToSend();
                 DirectQueues.refuseWindows(this);
-                return window.bind(this, binding, id, signaled);
+                int result = window.bind(this, binding, id, signaled);
+                postedSends.add(result == POSTED ? 1 : 0);
+                return result;
             } finally {
                 endCall();
             }
@@ -757,10 +783,13 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             if (!takesReceives) {
                 throw noReceiveQueue();
             }
-            first.checkFits(capabilities);
+            int length = first.checkFits(capabilities);
             int result = posting.postReceive(address, chain, first.addressOfFirstNotPosted());
             if (result == POSTED) {
                 first.firstNotPosted(0);
+                postedReceives.add(length);
+            } else {
+                postedReceives.add(ChainedRequest.countPosted(first));
             }
             return postedOrFull("ibv_post_recv", result);
         } finally {

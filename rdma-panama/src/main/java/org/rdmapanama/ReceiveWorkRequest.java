@@ -44,6 +44,9 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
 
     private long fitsSince;
 
+    /** The number of requests of the chain that was checked last. */
+    private int checkedLength;
+
     /** The number of segments at the last check. */
     private int segmentsSeen;
 
@@ -88,9 +91,9 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
         return next;
     }
 
-    /** Checks the whole chain against the sizes of a queue pair. */
-    void checkFits(QueuePairCapabilities sizes) {
-        checkFits(sizes.maxReceiveSegments(), "QueuePairOptions.maxSegments");
+    /** Checks the whole chain against the sizes of a queue pair. Returns how many requests it has. */
+    int checkFits(QueuePairCapabilities sizes) {
+        return checkFits(sizes.maxReceiveSegments(), "QueuePairOptions.maxSegments");
     }
 
     /**
@@ -98,18 +101,26 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      * no chain of the arena changes.
      *
      * @param option the option that sets the limit, or the place to read it
+     * @return how many requests the chain has
      */
-    void checkFits(int maxSegments, String option) {
+    int checkFits(int maxSegments, String option) {
         checkAlone(maxSegments, option);
-        long changes = arena.chainChanges();
-        if (next == null || (fits != 0 && fits <= maxSegments && fitsSince == changes)) {
-            return;
+        if (next == null) {
+            return 1;
         }
+        long changes = arena.chainChanges();
+        if (fits != 0 && fits <= maxSegments && fitsSince == changes) {
+            return checkedLength;
+        }
+        int length = 1;
         for (ReceiveWorkRequest request = next; request != null; request = request.next) {
             request.checkAlone(maxSegments, option);
+            length++;
         }
+        checkedLength = length;
         fits = maxSegments;
         fitsSince = changes;
+        return length;
     }
 
     private void checkAlone(int maxSegments, String option) {

@@ -95,6 +95,9 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
 
     private long fitsSince;
 
+    /** The number of requests of the chain that was checked last. */
+    private int checkedLength;
+
     /** The number of segments and the length of inline data at the last check. */
     private int segmentsSeen;
 
@@ -554,29 +557,32 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * again as long as no chain of the arena changes and this goes to the same queue pair.
      *
      * @param sizes the sizes of the queue pair, always the same object
-     * @return whether a request of the chain binds a memory window
+     * @return how many requests the chain has; negated if one of them binds a memory window
      */
     @SuppressWarnings("ReferenceEquality") // of this queue pair, and not of one that looks alike
-    boolean checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
+    int checkFits(QueuePairCapabilities sizes, int maxTsoHeader) {
         checkAlone(sizes, maxTsoHeader);
         boolean binding = window != null;
         if (next == null) {
-            return binding;
+            return binding ? -1 : 1;
         }
         long changes = arena.chainChanges();
         if (fits == sizes && fitsSince == changes) {
-            return binding;
+            return binding ? -checkedLength : checkedLength;
         }
         boolean bindingBehind = false;
+        int length = 1;
         for (SendWorkRequest request = next; request != null; request = request.next) {
             request.checkAlone(sizes, maxTsoHeader);
             bindingBehind |= request.window != null;
+            length++;
         }
         if (!bindingBehind) {
+            checkedLength = length;
             fits = sizes;
             fitsSince = changes;
         }
-        return binding || bindingBehind;
+        return binding || bindingBehind ? -length : length;
     }
 
     private void checkAlone(QueuePairCapabilities sizes, int maxTsoHeader) {

@@ -171,6 +171,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** Whether the driver has seen a part of a work request whose rest failed. */
     private boolean torn;
 
+    /** How many work requests of the batch the driver has got. */
+    private int emitted;
+
     WorkRequestBuilder(ExtendedQueuePair queuePair, long extended, int maxTsoHeader) {
         this.queuePair = queuePair;
         batch = new Batch(queuePair, "complete() or abort()", this::start, this::giveUp);
@@ -204,6 +207,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         id = 0;
         flags = 0;
         torn = false;
+        emitted = 0;
         return true;
     }
 
@@ -999,6 +1003,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
                 segmentAddress,
                 segmentLength);
         torn = false;
+        emitted++;
     }
 
     private void emitRare() {
@@ -1019,6 +1024,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
                 emitData();
             }
             torn = false;
+            emitted++;
         } finally {
             release();
             forget();
@@ -1169,6 +1175,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         int result = verbs.wrComplete(extended);
         try {
             if (result == QueuePair.POSTED) {
+                queuePair.countSends(emitted);
                 for (int i = 0; i < bound.size(); i++) {
                     bound.get(i).posted(queuePair);
                 }

@@ -18,6 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.counts.QueuePairCounts;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.flow.FlowRule;
@@ -36,6 +37,7 @@ final class Api {
                     VerbsArena.class,
                     Gid.class,
                     CompletionStatus.class,
+                    QueuePairCounts.class,
                     DeviceAttributes.class,
                     AsyncEvent.class,
                     FlowRule.class,

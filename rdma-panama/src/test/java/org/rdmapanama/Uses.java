@@ -86,6 +86,7 @@ final class Uses {
             "QueuePair.capabilities",
             "QueuePair.failure",
             "QueuePair.isDirect",
+            "QueuePair.counts",
             "QueuePair.number",
             "QueuePair.protectionDomain",
             "QueuePair.receiveQueue",

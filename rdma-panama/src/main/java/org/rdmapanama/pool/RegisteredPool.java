@@ -10,9 +10,11 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.counts.PoolCounts;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.ObjectModelAccess;
+import org.rdmapanama.internal.OpaqueCount;
 import org.rdmapanama.memory.AccessFlag;
 
 /**
@@ -53,11 +55,18 @@ public final class RegisteredPool implements AutoCloseable {
     /** Null in a confined arena. */
     private final ReentrantLock lock;
 
+    // Changed where the allocator is used: with the lock held, or by the thread of the arena.
+    private final OpaqueCount free = new OpaqueCount();
+    private final OpaqueCount allocated = new OpaqueCount();
+    private final OpaqueCount freed = new OpaqueCount();
+    private final OpaqueCount refused = new OpaqueCount();
+
     private RegisteredPool(MemoryRegion region) {
         this.region = region;
         arena = MODEL.arenaOf(region);
         memory = region.memory();
         allocator = new BlockAllocator(memory.address(), memory.byteSize());
+        free.set(allocator.freeBytes());
         lock = MODEL.isShared(arena) ? new ReentrantLock() : null;
     }
 
@@ -182,8 +191,11 @@ public final class RegisteredPool implements AutoCloseable {
             checkUsable();
             BlockAllocator.Block block = allocator.allocate(byteSize, byteAlignment);
             if (block == null) {
+                refused.add(1);
                 return null;
             }
+            allocated.add(1);
+            free.set(allocator.freeBytes());
             long offset = allocator.offsetOf(block);
             return new RegisteredBuffer(this, block, offset, memory.asSlice(offset, byteSize));
         } finally {
@@ -206,6 +218,8 @@ public final class RegisteredPool implements AutoCloseable {
             if (block != null) {
                 buffer.block = null;
                 allocator.free(block);
+                freed.add(1);
+                free.set(allocator.freeBytes());
             }
         } finally {
             end();
@@ -234,6 +248,17 @@ public final class RegisteredPool implements AutoCloseable {
     /** {@return the size of the pool in bytes} */
     public long byteSize() {
         return region.byteSize();
+    }
+
+    /**
+     * Returns how much of the pool is in use. Any thread may call this at any time, also after closing; it takes no lock.
+     *
+     * @return the counts at this moment; buffers that were not closed before the pool count as lent after its end
+     */
+    public PoolCounts counts() {
+        long returned = freed.get();
+        long lent = allocated.get();
+        return new PoolCounts(memory.byteSize(), free.get(), Math.max(0, lent - returned), lent, refused.get());
     }
 
     /** {@return the number of free bytes, possibly in several blocks} */

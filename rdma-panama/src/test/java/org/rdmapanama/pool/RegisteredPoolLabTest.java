@@ -23,6 +23,7 @@ import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.counts.PoolCounts;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.testing.ConnectedPair;
@@ -82,6 +83,7 @@ class RegisteredPoolLabTest {
             RegisteredBuffer second = pool.allocate(1000);
             RegisteredBuffer third = pool.allocate(2048);
             assertEquals(0, pool.freeBytes());
+            assertEquals(new PoolCounts(4096, 0, 3, 3, 0), pool.counts());
             first.close();
             third.close();
             PoolExhaustedException full = assertThrows(PoolExhaustedException.class, () -> pool.allocate(3000));
@@ -92,6 +94,7 @@ class RegisteredPoolLabTest {
             assertNull(pool.tryAllocate(3000, 1));
             second.close();
             pool.allocate(4096).close();
+            assertEquals(new PoolCounts(4096, 4096, 0, 4, 2), pool.counts());
             assertThrows(IllegalArgumentException.class, () -> pool.allocate(0));
             assertThrows(IllegalArgumentException.class, () -> pool.allocate(1, 3));
             assertThrows(IllegalArgumentException.class, () -> pool.allocate(1, Long.MIN_VALUE));
