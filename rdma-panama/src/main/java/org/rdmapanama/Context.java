@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
@@ -24,6 +25,7 @@ import org.rdmapanama.address.EthernetAddress;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.address.MacAddress;
+import org.rdmapanama.counts.ContextCounts;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.NodeType;
 import org.rdmapanama.device.PortAttributes;
@@ -912,6 +914,33 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Visits all objects of this context except itself. Takes no lock. */
+    /**
+     * Returns how many objects are open that were created through this, and how much memory is registered. It looks at each
+     * object, and takes no lock. Any thread may call this at any time, also after closing, when nothing is open.
+     *
+     * @return the counts; objects that are created or closed meanwhile may or may not be among them
+     */
+    public ContextCounts counts() {
+        return objects.counts();
+    }
+
+    /**
+     * Returns what a port has counted since it exists. With a device of the kernel these are the counters of the hardware and
+     * of its driver, which count for all processes; see {@link org.rdmapanama.counts.KernelCounters}. With {@code soft0} they
+     * are those of this process, since it opened the device. Any thread may call this at any time, also after closing.
+     *
+     * @param port its number, from 1
+     * @return the values by the names of the counters; empty if the driver has none. The map is the caller's
+     * @throws IllegalArgumentException when there is no such port
+     */
+    public SortedMap<String, Long> portCounters(int port) {
+        SortedMap<String, Long> counters = provider.portCounters(name, port);
+        if (counters == null) {
+            throw new IllegalArgumentException(this + " has no port " + port + "; ports are numbered from 1");
+        }
+        return counters;
+    }
+
     void forEachObject(Consumer<ContextObject> visitor) {
         for (VerbsObject object : objects.all()) {
             visitor.accept((ContextObject) object);

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import org.rdmapanama.counts.ContextCounts;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_async_event;
@@ -173,6 +174,32 @@ final class ContextObjects {
     /** A view of all objects except the context. Reading it takes no lock. */
     Collection<VerbsObject> all() {
         return objects.values();
+    }
+
+    ContextCounts counts() {
+        int domains = 0;
+        int regions = 0;
+        long bytes = 0;
+        int queues = 0;
+        int pairs = 0;
+        int receives = 0;
+        int handles = 0;
+        int others = 0;
+        for (VerbsObject each : objects.values()) {
+            switch (each) {
+                case ProtectionDomain domain -> domains++;
+                case MemoryRegion region -> {
+                    regions++;
+                    bytes += region.byteSize() == Long.MAX_VALUE ? 0 : region.byteSize();
+                }
+                case CompletionQueue queue -> queues++;
+                case QueuePair pair -> pairs++;
+                case SharedReceiveQueue queue -> receives++;
+                case AddressHandle handle -> handles++;
+                default -> others++;
+            }
+        }
+        return new ContextCounts(domains, regions, bytes, queues, pairs, receives, handles, others);
     }
 
     /** Returns all open queue pairs that this process destroys. */

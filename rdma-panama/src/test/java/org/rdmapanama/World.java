@@ -15,6 +15,7 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -440,6 +441,10 @@ final class World implements AutoCloseable {
     private Object simple(Class<?> type) {
         if (type == String.class || type == CharSequence.class) {
             return TEXTS.get(random.nextInt(TEXTS.size()));
+        }
+        if (type == Path.class) {
+            // Of counters of the kernel, where there need not be any.
+            return Path.of("/sys/class/infiniband");
         }
         if (type == Duration.class) {
             return List.of(Duration.ZERO, Duration.ofMillis(1), Duration.ofMillis(-1))

@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import org.rdmapanama.soft.wire.Cnp;
 import org.rdmapanama.soft.wire.Congestion;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * Tells the peer of a queue pair that packets of it have come with a mark of congestion: the notification point of DCQCN.
@@ -23,7 +24,7 @@ final class CongestionNotifier {
 
     /** Notes a marked packet. A notification for which there is no room is not sent: the next mark will do. */
     void marked(SoftAddressHandle path, int destination) {
-        device.counts.addMarked();
+        device.counts.add(WireCount.MARKED_PACKETS);
         long now = System.nanoTime();
         if (now - told < settings.pauseNanos()) {
             return;
@@ -31,7 +32,7 @@ final class CongestionNotifier {
         long packet = device.wire().beginAtSocket(path.peer, path.sourceIndex);
         if (packet != 0) {
             device.wire().send(Cnp.write(packet, destination));
-            device.counts.addNotificationSent();
+            device.counts.add(WireCount.SENT_NOTIFICATIONS);
             told = now;
         }
     }

@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * The sending half of an RC or UC queue pair whose peer is on the same device: executes work requests directly, with
@@ -86,6 +87,8 @@ final class LocalRequester extends Requester {
             return;
         }
         if (status == VerbsConstants.SUCCESS) {
+            device.counts.add(WireCount.LOCAL_MESSAGES);
+            device.counts.add(WireCount.LOCAL_BYTES, SendQueue.bytes(slot));
             queuePair.timer.resetRetries();
             queuePair.completeFirst();
         } else if (status == Responder.NOT_READY) {

@@ -3,6 +3,7 @@ package org.rdmapanama.soft;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * The part of a queue pair that executes what its peer asks for: sends, writes, reads, atomics and datagrams. It checks
@@ -263,7 +264,12 @@ final class Responder {
      * @param source the number of the sending queue pair
      */
     void datagram(Payload data, long bytes, long header, int flags, int immediate, int source, boolean solicited) {
-        if (!takeReceive() || checkReceive(GRH_BYTES + bytes) != VerbsConstants.SUCCESS) {
+        if (!takeReceive()) {
+            device.counts.add(WireCount.DROPPED_NO_RECEIVE);
+            return;
+        }
+        if (checkReceive(GRH_BYTES + bytes) != VerbsConstants.SUCCESS) {
+            device.counts.add(WireCount.DROPPED_TOO_LONG);
             return;
         }
         ScatterGatherCursor place = receiveAt(0);

@@ -1,6 +1,7 @@
 package org.rdmapanama.soft;
 
 import java.lang.foreign.MemorySegment;
+import java.util.SortedMap;
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
@@ -124,6 +125,11 @@ public final class SoftContext extends ProviderContext {
     @Override
     public int pkeyIndex(int port, int pkey) {
         return queries.pkeyIndex(port, pkey);
+    }
+
+    @Override
+    public SortedMap<String, Long> portCounters(String deviceName, int port) {
+        return port == 1 ? device.counts.all() : null;
     }
 
     // Asynchronous events.

@@ -30,6 +30,7 @@ import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.WireCount;
 import org.rdmapanama.soft.wire.WireCounts;
 
 /**
@@ -75,8 +76,8 @@ public final class SoftDevice {
     /** Schedules the work of the device. */
     public final ProgressEngine engine;
 
-    /** Counts packets that were repeated, and marks and notifications of congestion. */
-    final WireCounts counts = WireCounts.begin();
+    /** Counts packets, and what became of them. */
+    final WireCounts counts;
 
     private final KeepAlives keepAlives;
 
@@ -113,6 +114,7 @@ public final class SoftDevice {
         LocalAddresses all = LocalAddresses.query(settings.address());
         requireDescriptors(all.count() + FreeDescriptors.TO_START);
         wire = Wire.open(NAME, all, settings);
+        counts = wire.counts();
         try {
             addresses = all.atPort(wire.port());
             headers = new RoutingHeaders(addresses);
@@ -393,13 +395,17 @@ public final class SoftDevice {
         int opcode = Bth.opcode(packet);
         int before = Opcode.headerBytes(opcode);
         int payload = bytes - before - Bth.pad(packet);
+        counts.add(WireCount.RECEIVED_PACKETS);
+        counts.add(WireCount.RECEIVED_BYTES, bytes);
         if (before == 0 || payload < 0 || (payload > 0 && !Opcode.hasPayload(opcode))) {
+            counts.add(WireCount.DROPPED_MALFORMED);
             return;
         }
         int number = Bth.destinationQueuePair(packet);
         if (number == Mad.QUEUE_PAIR) {
             if (opcode == Opcode.UD_SEND_ONLY) {
                 management.receive(packet, payload, from, index);
+            counts.add(WireCount.DROPPED_MALFORMED);
             }
             return;
         }
@@ -411,6 +417,7 @@ public final class SoftDevice {
         if (opcode == Opcode.CNP) {
             queuePair.receiveNotification(from);
         } else if (transport == Opcode.UD) {
+            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
             queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes));
         } else if ((transport == Opcode.RC && queuePair.type == VerbsConstants.RC)
                 || (transport == Opcode.UC && queuePair.type == VerbsConstants.UC)) {
@@ -421,6 +428,8 @@ public final class SoftDevice {
     // Addresses.
 
     /** Resolves an address vector. */
+        } else {
+            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
     SoftAddressHandle route(NativeBlock struct, int number, int protectionDomain, MemorySegment attributes) {
         MemorySegment grh = ibv_ah_attr.grh(attributes);
         long gid = ibv_global_route.dgid(grh).address();

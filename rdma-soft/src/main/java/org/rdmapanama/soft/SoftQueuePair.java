@@ -17,6 +17,7 @@ import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.UdpFlow;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * A queue pair: its state and its queues. {@link SoftContext} and {@link SoftSendVerbs} call it for the
@@ -584,7 +585,12 @@ final class SoftQueuePair {
 
     /** Handles a packet of the peer; packets of other sockets are dropped. */
     void receive(long packet, int opcode, int payloadBytes, Peer from) {
-        if (!canReceive() || path == null || path.peer == null || !isFromPeer(packet, opcode, from)) {
+        if (!canReceive() || path == null || path.peer == null) {
+            device.counts.add(WireCount.DROPPED_STATE);
+            return;
+        }
+        if (!isFromPeer(packet, opcode, from)) {
+            device.counts.add(WireCount.DROPPED_STRANGER);
             return;
         }
         heard = true;
@@ -610,7 +616,7 @@ final class SoftQueuePair {
     /** Handles a congestion notification; one that does not come from the peer is dropped. */
     void receiveNotification(Peer from) {
         if (canReceive() && path != null && path.peer != null && isKnown(from)) {
-            device.counts.addNotificationReceived();
+            device.counts.add(WireCount.RECEIVED_NOTIFICATIONS);
             if (requester != null) {
                 requester.congested();
             }
@@ -702,7 +708,13 @@ final class SoftQueuePair {
 
     /** Handles a datagram of another device. */
     void receiveDatagram(long packet, int opcode, int bytes, long header) {
-        if (type == VerbsConstants.UD && canReceive() && Deth.qkey(packet + Deth.OFFSET) == qkey) {
+        if (type != VerbsConstants.UD) {
+            device.counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
+        } else if (!canReceive()) {
+            device.counts.add(WireCount.DROPPED_STATE);
+        } else if (Deth.qkey(packet + Deth.OFFSET) != qkey) {
+            device.counts.add(WireCount.DROPPED_QKEY);
+        } else {
             boolean immediate = Opcode.hasImmediate(opcode);
             responder.datagram(
                     responder.packet.at(packet + Opcode.headerBytes(opcode)),

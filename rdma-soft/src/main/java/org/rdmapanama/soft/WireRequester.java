@@ -11,6 +11,7 @@ import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * The sending half of an RC or UC queue pair whose peer is on another device: turns work requests into packets, and
@@ -222,6 +223,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     private void awaitWindow() {
         if (!waitsForWindow) {
             waitsForWindow = true;
+            device.counts.add(WireCount.WINDOW_STALLS);
             window().await(this);
         }
     }
@@ -459,7 +461,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         Memory.zero(payload + part, pad);
         int repeated = Math.min(packets, Psn.compare(farthest, next));
         if (repeated > 0) {
-            device.counts.addRepeated(repeated);
+            device.counts.add(WireCount.REPEATED_PACKETS, repeated);
         }
         device.wire().send(Opcode.headerBytes(code) + part + pad);
         if (asks) {
@@ -608,11 +610,13 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
             if (!pausing) {
                 rewindToMissing();
+            device.counts.add(WireCount.RECEIVED_SEQUENCE_NAKS);
             }
             return;
         }
         if (sends.tail != started) {
             queuePair.failFirst(statusOf(Aeth.code(syndrome)));
+        device.counts.add(WireCount.RECEIVED_ERROR_NAKS);
         }
     }
 
@@ -918,6 +922,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         } else {
             gapTold = false;
             window().lost();
+            device.counts.add(WireCount.TIMEOUTS);
             rewind();
         }
         run();

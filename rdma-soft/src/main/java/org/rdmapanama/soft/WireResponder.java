@@ -9,6 +9,7 @@ import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
 import org.rdmapanama.soft.wire.Psn;
 import org.rdmapanama.soft.wire.Reth;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * The answering half of an RC or UC queue pair whose peer is on another device: takes packets in order, executes each
@@ -307,6 +308,7 @@ final class WireResponder extends DeferredSender {
 
     /** Handles a duplicate request: the answer was lost, or the packet was duplicated. */
     private void again(long packet, int opcode) {
+        device.counts.add(WireCount.DUPLICATE_REQUESTS);
         if (opcode == Opcode.RC_RDMA_READ_REQUEST || Opcode.hasAtomicEth(opcode)) {
             if (reads.again(packet, opcode)) {
                 respond();
@@ -365,10 +367,21 @@ final class WireResponder extends DeferredSender {
             if (!answer(complaint, expected)) {
                 return;
             }
+            countComplaint();
             complaint = NO_COMPLAINT;
             if (fatal) {
                 end();
             }
+        }
+    }
+
+    private void countComplaint() {
+        if (Aeth.isRnrNak(complaint)) {
+            device.counts.add(WireCount.SENT_RNR_NAKS);
+        } else if (Aeth.code(complaint) == Aeth.PSN_SEQUENCE_ERROR) {
+            device.counts.add(WireCount.SENT_SEQUENCE_NAKS);
+        } else {
+            device.counts.add(WireCount.SENT_ERROR_NAKS);
         }
     }
 
@@ -431,6 +444,7 @@ final class WireResponder extends DeferredSender {
 
     private void notReady() {
         if (!reliable) {
+            device.counts.add(WireCount.DROPPED_NO_RECEIVE);
             message = NONE;
             return;
         }

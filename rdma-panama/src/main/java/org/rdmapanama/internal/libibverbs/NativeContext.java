@@ -8,12 +8,15 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rdmapanama.counts.KernelCounters;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Libc;
@@ -32,6 +35,8 @@ import org.rdmapanama.internal.provider.SendVerbs;
 
 /** The verbs of one device that libibverbs opened. */
 final class NativeContext extends ProviderContext {
+    private static final KernelCounters COUNTERS = KernelCounters.ofThisMachine();
+
     /** The name of a driver that cannot be determined. */
     private static final String UNKNOWN = "unknown";
 
@@ -159,6 +164,12 @@ final class NativeContext extends ProviderContext {
     @Override
     public String cure(int errno) {
         return null;
+    }
+
+    @Override
+    public SortedMap<String, Long> portCounters(String deviceName, int port) {
+        List<Integer> ports = COUNTERS.ports(deviceName);
+        return ports.isEmpty() || ports.contains(port) ? COUNTERS.read(deviceName, port) : null;
     }
 
     @Override

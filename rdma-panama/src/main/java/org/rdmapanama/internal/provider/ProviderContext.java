@@ -2,6 +2,8 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.rdmapanama.ffm.internal.ReadySource;
 
 /**
@@ -75,6 +77,18 @@ public abstract class ProviderContext implements PostVerbs, PollVerbs {
 
     /** ibv_query_port into a struct ibv_port_attr. */
     public abstract int queryPort(int port, long attributes);
+
+    /**
+     * Returns what a port has counted. Any thread may call it at any time, also after {@link #close}.
+     *
+     * @param deviceName the name of the device
+     * @param port its number
+     * @return the counts by name, possibly none; null if there is no such port
+     */
+    public SortedMap<String, Long> portCounters(
+            @SuppressWarnings("unused") String deviceName, @SuppressWarnings("unused") int port) {
+        return new TreeMap<>();
+    }
 
     /** ibv_query_gid_table into an array of struct ibv_gid_entry: the number of entries. */
     public abstract int queryGidTable(long entries, int capacity);

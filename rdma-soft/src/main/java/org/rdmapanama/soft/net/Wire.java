@@ -30,6 +30,8 @@ import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.UdpFlow;
+import org.rdmapanama.soft.wire.WireCount;
+import org.rdmapanama.soft.wire.WireCounts;
 
 /**
  * The UDP sockets of the device, one for each of its addresses: a {@link PacketSender} and a {@link PacketReceiver} for
@@ -127,6 +129,7 @@ public final class Wire implements AutoCloseable {
     /** The destinations that the log has reported as unreachable, each only once. */
     private final Set<SocketAddress> unreachable = new HashSet<>();
 
+    private final WireCounts counts = new WireCounts();
     private final Capture capture;
     private final FaultySender faulty;
 
@@ -487,6 +490,8 @@ public final class Wire implements AutoCloseable {
     /** Sends the packet that was begun last, of the given size without the checksum, soon or with the next {@link #flush}. */
     public void send(int bytes) {
         pending = true;
+        counts.add(WireCount.SENT_PACKETS);
+        counts.add(WireCount.SENT_BYTES, bytes);
         begun.send(bytes);
     }
 
@@ -632,6 +637,7 @@ public final class Wire implements AutoCloseable {
         int length = packets.length();
         int identification = crc.identification(flow, packets.buffer, packets.start(), length, packets.place());
         if (identification == InvariantCrc.WRONG) {
+            counts.add(WireCount.DROPPED_CHECKSUM);
             return true;
         }
         if (links != null) {
@@ -702,6 +708,11 @@ public final class Wire implements AutoCloseable {
                         + faulty.corrupted()
                         + faulty.refused()
                         + faulty.marked();
+    }
+
+    /** Returns what the device counts. */
+    public WireCounts counts() {
+        return counts;
     }
 
     /** Returns how many packets fault injection has dropped. */

@@ -1,67 +1,42 @@
 package org.rdmapanama.soft.wire;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
 /**
- * What a device has counted since it was opened, of congestion and repetitions. The device counts with its lock held; other
- * threads may read, and see how far it was at some moment.
+ * What a device has counted since it was opened. The device counts with its lock held; any thread may read at any time,
+ * without it, and sees how far the counts were at some moment.
  */
 public final class WireCounts {
-    private static volatile WireCounts last = new WireCounts();
+    private static final WireCount[] ALL = WireCount.values();
+    private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(long[].class);
 
-    private long repeated;
-    private long marked;
-    private long notificationsSent;
-    private long notificationsReceived;
+    private final long[] values = new long[ALL.length];
 
-    private WireCounts() {}
-
-    /** Begins to count, for a device that is being opened. */
-    public static WireCounts begin() {
-        last = new WireCounts();
-        return last;
+    /** Adds to a count. The caller must hold the lock of the device. */
+    public void add(WireCount what, long more) {
+        int at = what.ordinal();
+        VALUES.setOpaque(values, at, values[at] + more);
     }
 
-    /** Returns the counts of the device that this process has opened last. */
-    public static WireCounts ofDevice() {
-        return last;
+    /** Adds one to a count. The caller must hold the lock of the device. */
+    public void add(WireCount what) {
+        add(what, 1);
     }
 
-    /** Counts packets of messages that are sent once more. */
-    public void addRepeated(int packets) {
-        repeated += packets;
+    /** Returns a count. */
+    public long get(WireCount what) {
+        return (long) VALUES.getOpaque(values, what.ordinal());
     }
 
-    /** Counts a packet of a connection that has come with a mark of congestion. */
-    public void addMarked() {
-        marked++;
-    }
-
-    /** Counts a congestion notification that is sent. */
-    public void addNotificationSent() {
-        notificationsSent++;
-    }
-
-    /** Counts a congestion notification for a queue pair that exists, whether or not it has an effect. */
-    public void addNotificationReceived() {
-        notificationsReceived++;
-    }
-
-    /** Returns how many packets of messages were sent once more. */
-    public long repeated() {
-        return repeated;
-    }
-
-    /** Returns how many packets of connections have come with a mark of congestion. */
-    public long marked() {
-        return marked;
-    }
-
-    /** Returns how many congestion notifications were sent. */
-    public long notificationsSent() {
-        return notificationsSent;
-    }
-
-    /** Returns how many congestion notifications have come. */
-    public long notificationsReceived() {
-        return notificationsReceived;
+    /** Returns all counts by the names of their counters. */
+    public SortedMap<String, Long> all() {
+        SortedMap<String, Long> all = new TreeMap<>();
+        for (WireCount each : ALL) {
+            all.put(each.counter(), get(each));
+        }
+        return all;
     }
 }

@@ -7,6 +7,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
@@ -23,7 +24,6 @@ import org.rdmapanama.memory.RemoteMemory;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.samples.Failure;
 import org.rdmapanama.samples.PacketCapture;
-import org.rdmapanama.soft.wire.WireCounts;
 
 /**
  * A or B of {@code LossAndMarking}, in a process of its own, because a process has one soft0, with one network. It obeys
@@ -89,9 +89,7 @@ public final class GoodputEnd implements AutoCloseable {
     // excerpt
     /** Writes for some milliseconds, with several writes in progress. */
     private Goodput write(RemoteMemory lent, long millis) {
-        WireCounts counts = WireCounts.ofDevice();
-        long repeatedBefore = counts.repeated();
-        long notificationsBefore = counts.notificationsReceived();
+        Map<String, Long> before = queue.context().portCounters(1);
         SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
         long start = System.nanoTime();
         long bytes = 0;
@@ -111,12 +109,13 @@ public final class GoodputEnd implements AutoCloseable {
             inProgress -= completed;
             bytes += (long) completed * CHUNK;
         }
+        Map<String, Long> after = queue.context().portCounters(1);
         return new Goodput(
                 bytes,
                 System.nanoTime() - start,
                 bytes / MTU,
-                counts.repeated() - repeatedBefore,
-                counts.notificationsReceived() - notificationsBefore);
+                after.get("repeated_packets") - before.get("repeated_packets"),
+                after.get("received_notifications") - before.get("received_notifications"));
     }
     // end
 
