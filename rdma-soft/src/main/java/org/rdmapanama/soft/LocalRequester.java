@@ -110,8 +110,13 @@ final class LocalRequester extends Requester {
     }
 
     private void tryAgainWhenReady() {
+        SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
+        device.counts.add(WireCount.LOCAL_NOT_READY);
+        queuePair.awaitsReceive(sends.tail);
+        if (peer != null) {
+            peer.lacksReceive(sends.tail);
+        }
         if (queuePair.timer.mayRetryWhenReady()) {
-            SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
             queuePair.timer.pause(Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer()));
         }
     }

@@ -364,7 +364,13 @@ public final class SoftDevice {
 
     /** Logs an unexpected failure of a queue pair, such as inaccessible memory. */
     void tellFault(int number, Throwable cause) {
-        LOG.error("{}: queue pair {} fails because of an unexpected exception", NAME, number, cause);
+        LOG.error(
+                "{}: queue pair {} fails because of an unexpected exception", NAME, "0x%06x".formatted(number), cause);
+    }
+
+    /** Logs that a message waits for a receive. */
+    void tellShortage(String text) {
+        LOG.warn("{}: {}", NAME, text);
     }
 
     private void fail(int number, Throwable cause) {
@@ -389,14 +395,15 @@ public final class SoftDevice {
     }
 
     private void take(long packet, int bytes, Peer from, int index) {
+        counts.add(WireCount.RECEIVED_PACKETS);
+        counts.add(WireCount.RECEIVED_BYTES, bytes);
         if (bytes < Bth.BYTES || Bth.version(packet) != 0 || (Bth.pkey(packet) & PKEY_BASE) != PKEY_BASE) {
+            counts.add(WireCount.DROPPED_MALFORMED);
             return;
         }
         int opcode = Bth.opcode(packet);
         int before = Opcode.headerBytes(opcode);
         int payload = bytes - before - Bth.pad(packet);
-        counts.add(WireCount.RECEIVED_PACKETS);
-        counts.add(WireCount.RECEIVED_BYTES, bytes);
         if (before == 0 || payload < 0 || (payload > 0 && !Opcode.hasPayload(opcode))) {
             counts.add(WireCount.DROPPED_MALFORMED);
             return;
@@ -405,31 +412,30 @@ public final class SoftDevice {
         if (number == Mad.QUEUE_PAIR) {
             if (opcode == Opcode.UD_SEND_ONLY) {
                 management.receive(packet, payload, from, index);
-            counts.add(WireCount.DROPPED_MALFORMED);
             }
             return;
         }
         SoftQueuePair queuePair = queuePairs.get(number);
         if (queuePair == null) {
+            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
             return;
         }
         int transport = Opcode.transport(opcode);
         if (opcode == Opcode.CNP) {
             queuePair.receiveNotification(from);
         } else if (transport == Opcode.UD) {
-            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
             queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes));
         } else if ((transport == Opcode.RC && queuePair.type == VerbsConstants.RC)
                 || (transport == Opcode.UC && queuePair.type == VerbsConstants.UC)) {
             queuePair.receive(packet, opcode, payload, from);
+        } else {
+            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
         }
     }
 
     // Addresses.
 
     /** Resolves an address vector. */
-        } else {
-            counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
     SoftAddressHandle route(NativeBlock struct, int number, int protectionDomain, MemorySegment attributes) {
         MemorySegment grh = ibv_ah_attr.grh(attributes);
         long gid = ibv_global_route.dgid(grh).address();

@@ -55,6 +55,9 @@ final class SoftQueuePair {
     final LocalWork work;
     private final CompletionLoss loss;
 
+    private final ReceiveShortage peerShortage = new ReceiveShortage();
+    private final ReceiveShortage shortage = new ReceiveShortage();
+
     /** Whether it was created with support for ibv_wr_start. */
     boolean extended;
 
@@ -299,6 +302,8 @@ final class SoftQueuePair {
         path = null;
         peerPort = 0;
         established = false;
+        peerShortage.clear();
+        shortage.clear();
         setState(VerbsConstants.RESET);
     }
 
@@ -604,6 +609,41 @@ final class SoftQueuePair {
         } else if (wireResponder != null) {
             wireResponder.receive(packet, opcode, payloadBytes);
         }
+    }
+
+    /** Called when the peer has no receive for a message; the number tells it from others. */
+    void awaitsReceive(int message) {
+        if (peerShortage.isNews(message)) {
+            device.tellShortage(
+                    ("queue pair 0x%06x has been sending one message for more than a second to %s, which has no"
+                                    + " receive posted: post receives there before this side sends, and as many as it sends; with"
+                                    + " ConnectOptions.rnrRetry below 7 such a send fails")
+                            .formatted(number, peerText()));
+        }
+    }
+
+    /** Called when a message of the peer finds no receive; the number tells it from others. */
+    void lacksReceive(int message) {
+        if (shortage.isNews(message)) {
+            device.tellShortage(
+                    ("queue pair 0x%06x has had no receive for more than a second for a message that %s repeats"
+                                    + " meanwhile: post receives %s before the peer sends, and as many as it sends")
+                            .formatted(
+                                    number,
+                                    peerText(),
+                                    sharedReceives == null
+                                            ? "with QueuePair.postReceive"
+                                            : "to its shared receive queue, with SharedReceiveQueue.postReceive,"));
+        }
+    }
+
+    private String peerText() {
+        return "queue pair 0x%06x of %s"
+                .formatted(
+                        destination,
+                        path == null || path.peer == null
+                                ? "this device"
+                                : path.peer.address.getAddress().getHostAddress());
     }
 
     private void tellCongested() {

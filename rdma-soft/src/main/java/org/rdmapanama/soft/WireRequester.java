@@ -604,19 +604,21 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             return;
         }
         if (Aeth.isRnrNak(syndrome)) {
+            device.counts.add(WireCount.RECEIVED_RNR_NAKS);
+            queuePair.awaitsReceive(oldest);
             notReady(Aeth.rnrNanos(Aeth.code(syndrome)));
             return;
         }
         if (Aeth.code(syndrome) == Aeth.PSN_SEQUENCE_ERROR) {
+            device.counts.add(WireCount.RECEIVED_SEQUENCE_NAKS);
             if (!pausing) {
                 rewindToMissing();
-            device.counts.add(WireCount.RECEIVED_SEQUENCE_NAKS);
             }
             return;
         }
+        device.counts.add(WireCount.RECEIVED_ERROR_NAKS);
         if (sends.tail != started) {
             queuePair.failFirst(statusOf(Aeth.code(syndrome)));
-        device.counts.add(WireCount.RECEIVED_ERROR_NAKS);
         }
     }
 
@@ -920,9 +922,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         } else if (!queuePair.timer.mayRetry()) {
             return;
         } else {
+            device.counts.add(WireCount.TIMEOUTS);
             gapTold = false;
             window().lost();
-            device.counts.add(WireCount.TIMEOUTS);
             rewind();
         }
         run();

@@ -448,6 +448,7 @@ final class WireResponder extends DeferredSender {
             message = NONE;
             return;
         }
+        queuePair.lacksReceive(expected);
         complained = true;
         complain(Aeth.rnrNak(queuePair.minRnrTimer()), false);
     }
