@@ -102,6 +102,7 @@ public final class ConnectionRequest {
             server.handOut(connection);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
+            server.noteFailure();
             Releasing.after(e, connection, refusal(connection), id);
             throw e;
         }
@@ -163,10 +164,12 @@ public final class ConnectionRequest {
             id.reject(privateData);
         } catch (ConnectionException e) {
             answer();
+            server.noteRefusal();
             Releasing.after(e, id);
             throw e;
         }
         answer();
+        server.noteRefusal();
         id.close();
     }
 
@@ -174,6 +177,7 @@ public final class ConnectionRequest {
     void rejectUnlessAnswered(Throwable failure) {
         if (answered.compareAndSet(false, true)) {
             server.answered(this);
+            server.noteRefusal();
             Releasing.after(failure, event.id()::reject, event.id());
         }
     }

@@ -110,6 +110,12 @@ public final class RdmaConnection implements AutoCloseable {
     /** Whether a server has given this to its program. Guarded by the server. */
     private boolean handedOut;
 
+    /** Whether the server has been told that this is closed. Guarded as the above. */
+    private boolean left;
+
+    /** Whether something else than the peer, or this side, has ended this. */
+    private volatile boolean lost;
+
     /** Whether a server knows of the end, which may be the second thing that happens after a failure. Guarded by the server. */
     private boolean endTold;
 
@@ -242,6 +248,17 @@ public final class RdmaConnection implements AutoCloseable {
         handedOut = true;
     }
 
+    /** Returns true the first time: when this is closed. */
+    boolean leave() {
+        boolean first = !left;
+        left = true;
+        return first;
+    }
+
+    boolean isLost() {
+        return lost;
+    }
+
     /** Whether the end, or a failure, is known. True as well before it is established. */
     boolean hasEnded() {
         return ended || failed;
@@ -267,6 +284,7 @@ public final class RdmaConnection implements AutoCloseable {
     /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
     private void fail() {
         failed = true;
+        lost = !ended;
         tellOfEnd(true);
     }
 
@@ -496,6 +514,8 @@ public final class RdmaConnection implements AutoCloseable {
             try {
                 if (event.type() == CmEventType.DISCONNECTED) {
                     answerEnd();
+                } else {
+                    lost = !ended;
                 }
             } catch (ConnectionException e) {
                 unanswered.set(e);
@@ -511,6 +531,7 @@ public final class RdmaConnection implements AutoCloseable {
         if (ended || !id.isOpen()) {
             return;
         }
+        lost = true;
         try {
             sendEnd();
         } catch (IllegalStateException closedMeanwhile) {

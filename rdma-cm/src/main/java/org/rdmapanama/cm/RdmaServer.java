@@ -60,6 +60,7 @@ public final class RdmaServer implements AutoCloseable {
     private final Handshakes handshakes;
     private final ConnectionTable connections = new ConnectionTable();
 
+    private final ServerTally tally = new ServerTally();
     /** Connections that have ended and were not closed, the longest ago first. Guarded by itself. */
     private final Set<RdmaConnection> ended = new LinkedHashSet<>();
 
@@ -292,6 +293,7 @@ public final class RdmaServer implements AutoCloseable {
             }
             options.failureHandler().accept(each.reason());
         }
+            tally.failed();
     }
 
     private void begin(ConnectionRequest request) {
@@ -322,6 +324,9 @@ public final class RdmaServer implements AutoCloseable {
             }
             request.rejectUnlessAnswered(e);
             Releasing.after(e, connection);
+            if (request.isAnswered()) {
+                tally.failed();
+            }
             if (e instanceof VerbsException failure && isOfClient(failure, connection != null)) {
                 options.failureHandler().accept(failure);
             } else {
@@ -359,6 +364,7 @@ public final class RdmaServer implements AutoCloseable {
             connection.handOut();
             if (connection.hasEnded() && connection.tellEnd()) {
                 addEnded(connection);
+            tally.accepted();
             }
         }
     }
@@ -378,16 +384,30 @@ public final class RdmaServer implements AutoCloseable {
         ended.add(connection);
         tellEnds();
     }
+        tally.ended(connection.isLost());
 
     private void forgetEnd(RdmaConnection connection) {
         synchronized (ended) {
             ended.remove(connection);
             tellEnds();
         }
+            if (connection.isHandedOut() && connection.leave()) {
+                tally.closed();
+            }
     }
 
     /** Needs the monitor. */
     private void tellEnds() {
+    /** Called when a request has been rejected. */
+    void noteRefusal() {
+        tally.refused();
+    }
+
+    /** Called when a client was accepted that did not become connected. */
+    void noteFailure() {
+        tally.failed();
+    }
+
         ready.set(KeptReady.Reason.END, !ended.isEmpty());
     }
 
@@ -501,6 +521,15 @@ public final class RdmaServer implements AutoCloseable {
 
     /**
      * Returns the address that the server listens at.
+    /**
+     * Returns what became of the clients. Any thread may call this at any time, also after closing; it takes no lock.
+     *
+     * @return the counts at this moment
+     */
+    public ServerCounts counts() {
+        return tally.read();
+    }
+
      *
      * @return the address, with the actual port even if port 0 was given
      */

@@ -100,6 +100,7 @@ class BadInputLabTest {
             "RdmaServer.connection/1",
             "RdmaServer.connection/2",
             "RdmaServer.connections/1",
+            "RdmaServer.counts/0",
             "RdmaServer.nextEnded/0",
             "RdmaServer.pending/0",
             "ConnectionRequest.privateData/0",

@@ -1,0 +1,15 @@
+package org.rdmapanama.cm;
+
+/**
+ * What became of the clients of a server, since it listens. The numbers are read one after the other, so they may be those of
+ * different moments while clients come and go.
+ *
+ * @param accepted the connections that the program got, by {@link RdmaServer#accept} or {@link ConnectionRequest#accept}
+ * @param refused the requests that were rejected: by the program, for want of room, or because something failed here
+ * @param failed the clients that were accepted and did not become connected: they went away or took too long
+ * @param open the connections that the program got and has not closed, also those that have ended
+ * @param ended the connections whose end {@link RdmaServer#nextEnded} has told or will tell
+ * @param lost those of them that the peer did not end: their queue pair failed, their device has gone, or the peer did not
+ *     answer
+ */
+public record ServerCounts(long accepted, long refused, long failed, long open, long ended, long lost) {}
