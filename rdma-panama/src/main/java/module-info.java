@@ -6,16 +6,19 @@
 // The modules that it exports to are compiled later.
 @SuppressWarnings("module")
 module org.rdmapanama {
+    // For the bean, which only a program that asks for it has.
+    requires static java.management;
     requires org.apache.logging.log4j;
     requires org.rdmapanama.ffm;
 
     exports org.rdmapanama;
     exports org.rdmapanama.address;
     exports org.rdmapanama.completion;
+    exports org.rdmapanama.counts;
     exports org.rdmapanama.device;
     exports org.rdmapanama.event;
-    exports org.rdmapanama.counts;
     exports org.rdmapanama.flow;
+    exports org.rdmapanama.management;
     exports org.rdmapanama.memory;
     exports org.rdmapanama.pool;
     exports org.rdmapanama.queue;

@@ -49,6 +49,7 @@ import org.rdmapanama.ffm.verbs.timespec;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.provider.Observed;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.OpenFlag;
 
@@ -913,7 +914,6 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         super.closeTree(closing);
     }
 
-    /** Visits all objects of this context except itself. Takes no lock. */
     /**
      * Returns how many objects are open that were created through this, and how much memory is registered. It looks at each
      * object, and takes no lock. Any thread may call this at any time, also after closing, when nothing is open.
@@ -941,6 +941,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         return counters;
     }
 
+    /** Visits all objects of this context except itself. Takes no lock. */
     void forEachObject(Consumer<ContextObject> visitor) {
         for (VerbsObject object : objects.all()) {
             visitor.accept((ContextObject) object);
@@ -951,6 +952,11 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     void forEachInTree(Consumer<VerbsObject> visitor) {
         objects.all().forEach(visitor);
         visitor.accept(this);
+    }
+
+    /** Any thread may call this, so it does not ask the device. */
+    int knownPorts() {
+        return ports.known();
     }
 
     /** Returns all open queue pairs that this process destroys. */
@@ -982,6 +988,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
         asyncEvents.close();
         objects.loseAll();
         arena.remove(this);
+        Observed.remove(this);
     }
 
     /** Whether the driver's destroying verbs can be called again after a failure. */

@@ -7,7 +7,9 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.ManagementStart;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
+import org.rdmapanama.internal.provider.Observed;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderException;
@@ -111,6 +113,8 @@ final class ContextOpening {
             context.borrow();
         }
         arena.add(context);
+        Observed.add(context);
+        ManagementStart.registerIfAsked();
         return context;
     }
 }

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -13,6 +14,16 @@ import org.rdmapanama.queue.SendOperation;
 
 /** Opens what other packages of this module need, but not programs. */
 final class ModelAccess extends ObjectModelAccess {
+    @Override
+    public List<QueuePair> queuePairsOf(Context context) {
+        return context.queuePairs();
+    }
+
+    @Override
+    public int knownPortsOf(Context context) {
+        return context.knownPorts();
+    }
+
     @Override
     public VerbsArena arenaOf(ProtectionDomain protectionDomain) {
         return protectionDomain.arena;

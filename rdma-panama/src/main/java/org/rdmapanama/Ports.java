@@ -53,6 +53,11 @@ final class Ports {
         return physicalPorts;
     }
 
+    /** Returns how many there are, or 1 if it is not known yet. */
+    int known() {
+        return Math.max(1, physicalPorts);
+    }
+
     void check(int port) {
         int ports = physicalPorts();
         if (port < 1 || port > ports) {

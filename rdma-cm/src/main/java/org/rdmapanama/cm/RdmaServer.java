@@ -21,6 +21,7 @@ import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Waiting;
 import org.rdmapanama.internal.provider.ArenaDependents;
+import org.rdmapanama.internal.provider.Observed;
 
 /**
  * Listens at an address and connects the clients that come.
@@ -59,8 +60,8 @@ public final class RdmaServer implements AutoCloseable {
     private final KeptReady ready;
     private final Handshakes handshakes;
     private final ConnectionTable connections = new ConnectionTable();
-
     private final ServerTally tally = new ServerTally();
+
     /** Connections that have ended and were not closed, the longest ago first. Guarded by itself. */
     private final Set<RdmaConnection> ended = new LinkedHashSet<>();
 
@@ -131,6 +132,7 @@ public final class RdmaServer implements AutoCloseable {
             server.events.receive(listener, server.inbox, server::take);
             listener.listen(given.backlog());
             ArenaDependents.add(arena, server);
+            Observed.add(server, each -> ((RdmaServer) each).counts().byName());
             return server;
         } catch (RuntimeException | Error e) {
             Releasing.after(e, channel);
@@ -291,9 +293,9 @@ public final class RdmaServer implements AutoCloseable {
                 handshakes.closeLater(each);
                 throw e;
             }
+            tally.failed();
             options.failureHandler().accept(each.reason());
         }
-            tally.failed();
     }
 
     private void begin(ConnectionRequest request) {
@@ -322,11 +324,11 @@ public final class RdmaServer implements AutoCloseable {
             if (connection != null) {
                 handshakes.forget(connection);
             }
-            request.rejectUnlessAnswered(e);
-            Releasing.after(e, connection);
             if (request.isAnswered()) {
                 tally.failed();
             }
+            request.rejectUnlessAnswered(e);
+            Releasing.after(e, connection);
             if (e instanceof VerbsException failure && isOfClient(failure, connection != null)) {
                 options.failureHandler().accept(failure);
             } else {
@@ -362,9 +364,9 @@ public final class RdmaServer implements AutoCloseable {
     void handOut(RdmaConnection connection) {
         synchronized (ended) {
             connection.handOut();
+            tally.accepted();
             if (connection.hasEnded() && connection.tellEnd()) {
                 addEnded(connection);
-            tally.accepted();
             }
         }
     }
@@ -382,22 +384,20 @@ public final class RdmaServer implements AutoCloseable {
     /** Needs the monitor. */
     private void addEnded(RdmaConnection connection) {
         ended.add(connection);
+        tally.ended(connection.isLost());
         tellEnds();
     }
-        tally.ended(connection.isLost());
 
     private void forgetEnd(RdmaConnection connection) {
         synchronized (ended) {
             ended.remove(connection);
-            tellEnds();
-        }
             if (connection.isHandedOut() && connection.leave()) {
                 tally.closed();
             }
+            tellEnds();
+        }
     }
 
-    /** Needs the monitor. */
-    private void tellEnds() {
     /** Called when a request has been rejected. */
     void noteRefusal() {
         tally.refused();
@@ -408,6 +408,8 @@ public final class RdmaServer implements AutoCloseable {
         tally.failed();
     }
 
+    /** Needs the monitor. */
+    private void tellEnds() {
         ready.set(KeptReady.Reason.END, !ended.isEmpty());
     }
 
@@ -520,8 +522,6 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Returns the address that the server listens at.
-    /**
      * Returns what became of the clients. Any thread may call this at any time, also after closing; it takes no lock.
      *
      * @return the counts at this moment
@@ -530,6 +530,8 @@ public final class RdmaServer implements AutoCloseable {
         return tally.read();
     }
 
+    /**
+     * Returns the address that the server listens at.
      *
      * @return the address, with the actual port even if port 0 was given
      */
@@ -649,6 +651,7 @@ public final class RdmaServer implements AutoCloseable {
 
     private void release() {
         ArenaDependents.remove(arena, this);
+        Observed.remove(this);
         events.forget(listener);
         if (released.compareAndSet(false, true)) {
             events.release();

@@ -1,5 +1,7 @@
 package org.rdmapanama.cm;
 
+import java.util.Map;
+
 /**
  * What became of the clients of a server, since it listens. The numbers are read one after the other, so they may be those of
  * different moments while clients come and go.
@@ -12,4 +14,10 @@ package org.rdmapanama.cm;
  * @param lost those of them that the peer did not end: their queue pair failed, their device has gone, or the peer did not
  *     answer
  */
-public record ServerCounts(long accepted, long refused, long failed, long open, long ended, long lost) {}
+public record ServerCounts(long accepted, long refused, long failed, long open, long ended, long lost) {
+    /** For JMX. */
+    Map<String, Long> byName() {
+        return Map.of(
+                "accepted", accepted, "refused", refused, "failed", failed, "open", open, "ended", ended, "lost", lost);
+    }
+}

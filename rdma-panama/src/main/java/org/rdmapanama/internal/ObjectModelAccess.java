@@ -2,6 +2,7 @@ package org.rdmapanama.internal;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -51,6 +52,12 @@ public abstract class ObjectModelAccess {
     public static void set(ObjectModelAccess ofObjectModel) {
         access = ofObjectModel;
     }
+
+    /** Returns the open queue pairs of a context that this process destroys. */
+    public abstract List<QueuePair> queuePairsOf(Context context);
+
+    /** Returns how many ports a device has; 1 as long as nobody has asked the device. */
+    public abstract int knownPortsOf(Context context);
 
     /** Returns the arena that owns a protection domain. */
     public abstract VerbsArena arenaOf(ProtectionDomain protectionDomain);
