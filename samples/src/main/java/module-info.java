@@ -5,7 +5,9 @@ module org.rdmapanama.samples {
     requires info.picocli;
     requires java.compiler;
     requires java.management;
+    requires java.management.rmi;
     requires java.xml;
+    requires jdk.attach;
     requires jdk.net;
     requires jdk.unsupported;
     requires org.apache.logging.log4j;
@@ -39,5 +41,7 @@ module org.rdmapanama.samples {
     opens org.rdmapanama.samples.table to
             info.picocli;
     opens org.rdmapanama.samples.today to
+            info.picocli;
+    opens org.rdmapanama.samples.top to
             info.picocli;
 }

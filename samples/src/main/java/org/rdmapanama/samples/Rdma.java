@@ -12,6 +12,7 @@ import org.rdmapanama.samples.perf.PerfCommand;
 import org.rdmapanama.samples.selftest.SelftestCommand;
 import org.rdmapanama.samples.stream.StreamCommand;
 import org.rdmapanama.samples.table.TableCommand;
+import org.rdmapanama.samples.top.TopCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExecutionException;
@@ -49,6 +50,7 @@ public final class Rdma implements Runnable {
     static final List<Class<?>> COMMANDS = List.of(
             DevicesCommand.class,
             DeviceInfoCommand.class,
+            TopCommand.class,
             PingPongCommand.class,
             PerfCommand.class,
             PingCommand.class,

@@ -17,9 +17,9 @@ class UsageTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
             ""                                        | which command?
-            nonsense                                  | there is no command 'nonsense': choose devices, device-info, pingpong,
-            nonsense --help                           | there is no command 'nonsense': choose devices, device-info, pingpong,
-            help nonsense                             | there is no command 'nonsense': choose devices, device-info, pingpong,
+            nonsense                                  | there is no command 'nonsense': choose devices, device-info, top, pingpong,
+            nonsense --help                           | there is no command 'nonsense': choose devices, device-info, top, pingpong,
+            help nonsense                             | there is no command 'nonsense': choose devices, device-info, top, pingpong,
             help perf nonsense                        | there is no test 'nonsense': choose server, today, atomic-bw,
             help devices extra                        | devices takes no operand: 'extra'
             perf write-bw -h --nonsense               | Unknown option: '--nonsense'
@@ -254,7 +254,7 @@ class UsageTest {
     @Test
     void shouldHelpAloneAsAmongAll() {
         CommandLine all = Rdma.commandLine(Rdma.COMMANDS);
-        assertEquals(17, all.getSubcommands().size());
+        assertEquals(18, all.getSubcommands().size());
         // The first line stands in the list of commands.
         assertAll(all.getSubcommands().values().stream().map(each -> () -> {
             String first = each.getCommandSpec().usageMessage().description()[0];

@@ -1,0 +1,102 @@
+package org.rdmapanama.samples.top;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.counts.KernelCounters;
+import org.rdmapanama.ffm.NeedsKernelDevice;
+import org.rdmapanama.ffm.Program;
+import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.samples.Run;
+import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.Lab;
+
+/** The command top, and the counters of the kernel that it shows. */
+@Tag("lab")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TopLabTest {
+    private static String once(String... more) throws InterruptedException {
+        String[] words = new String[more.length + 2];
+        words[0] = "top";
+        words[1] = "--once";
+        System.arraycopy(more, 0, words, 2, more.length);
+        Run run = Run.start(words);
+        assertEquals(0, run.join(), run::toString);
+        return run.out();
+    }
+
+    @Test
+    void shouldShowProcessesThatWantToBeSeen() throws Exception {
+        assumeFalse(Lab.isInLab(), "with devices of the kernel, no process has soft0 at the loopback address");
+        try (Program seen = Program.javaWith(List.of("-XX:+UsePerfData", "-Dorg.rdmapanama.jmx=true"), Writer.class);
+                Program unseen = Program.javaWith(List.of("-XX:+UsePerfData"), Writer.class)) {
+            seen.await("writing");
+            unseen.await("writing");
+            String output = once("--interval", "0.5");
+            Matcher row = Pattern.compile(
+                            "(?m)^soft0 +1 +" + seen.pid() + " +([\\d.]+) +([\\d.]+) +(\\d+) +(\\d+) +\\d+$")
+                    .matcher(output);
+            assertTrue(row.find(), output);
+            assertTrue(Double.parseDouble(row.group(1)) > 0.5, output);
+            assertTrue(Integer.parseInt(row.group(3)) > 10, output);
+            String note = "(?m)^process " + seen.pid() + ": contexts: 1, queue pairs: 2, registered: [\\d.]+ MB;"
+                    + " server at \\S+: 1 open, 1 accepted, 0 refused, 0 lost$";
+            assertTrue(Pattern.compile(note).matcher(output).find(), output);
+            assertTrue(!output.contains(Long.toString(unseen.pid())), output);
+        }
+    }
+
+    @Test
+    @NeedsKernelDevice("counters of the kernel")
+    void shouldShowDevicesOfTheKernel() throws Exception {
+        String output = once("--interval", "0.1");
+        for (String device : KernelCounters.ofThisMachine().devices()) {
+            assertTrue(output.lines().anyMatch(line -> line.startsWith(device + " ")), output);
+        }
+    }
+
+    /** What sysfs tells is what a context tells, and Soft-RoCE counts packets. */
+    @Test
+    @NeedsKernelDevice("counters of the kernel")
+    void shouldReadTheCountersOfSysfs() throws Exception {
+        KernelCounters kernel = KernelCounters.ofThisMachine();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, Lab.FIRST_DEVICE);
+            assertEquals(List.of(1), kernel.ports(Lab.FIRST_DEVICE));
+            assertEquals(
+                    new TreeSet<>(kernel.read(Lab.FIRST_DEVICE, 1).keySet()),
+                    context.portCounters(1).keySet());
+        }
+        try (ConnectedPair pair = ConnectedPair.open(QueuePairType.RC)) {
+            Map<String, Long> before = pair.a.context.portCounters(1);
+            pair.a.post(pair.writeToB(1, 0, 8));
+            pair.a.await();
+            Map<String, Long> after = pair.a.context.portCounters(1);
+            if (pair.a.context.driverName().equals("rxe")) {
+                assertTrue(
+                        after.get("sent_pkts") > before.get("sent_pkts"),
+                        () -> after.entrySet().stream().map(Object::toString).collect(Collectors.joining(", ")));
+            }
+        }
+    }
+
+    @Test
+    void shouldRefuseIntervalsThatMakeNoSense() throws InterruptedException {
+        for (String wrong : new String[] {"0", "-1", "3601", "NaN"}) {
+            Run run = Run.start("top", "--once", "--interval", wrong);
+            assertEquals(2, run.join(), run::toString);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package org.rdmapanama.samples.top;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.memory.AccessFlag;
+
+/** A process that writes over soft0, from one connection to another, until its input ends. */
+final class Writer {
+    private static final int BYTES = 1 << 16;
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private Writer() {}
+
+    public static void main(String[] arguments) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server =
+                        RdmaServer.listen(arena, new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
+            CompletableFuture<RdmaConnection> accepted = new CompletableFuture<>();
+            Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    accepted.complete(server.accept(LIMIT).orElseThrow());
+                } catch (InterruptedException | RuntimeException e) {
+                    accepted.completeExceptionally(e);
+                }
+            });
+            RdmaConnection connection = new RdmaClient(arena).connect(server.localAddress(), LIMIT);
+            RdmaConnection other = accepted.get();
+            MemoryRegion from = connection.protectionDomain().register(arena.allocate(BYTES), AccessFlag.LOCAL_WRITE);
+            MemoryRegion to = other.protectionDomain()
+                    .register(arena.allocate(BYTES), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            SendWorkRequest write = SendWorkRequest.allocate(arena, 1)
+                    .rdmaWrite(to.remote())
+                    .add(from, 0, BYTES)
+                    .signaled(true);
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            System.out.println("writing");
+            while (System.in.available() == 0) {
+                connection.queuePair().postSend(write);
+                while (connection.sendQueue().poll(completions) == 0) {
+                    Thread.onSpinWait();
+                }
+                completions.check(0);
+                Thread.sleep(1);
+            }
+        }
+    }
+}
