@@ -141,4 +141,16 @@ public final class AddressInfoOptions {
     InetSocketAddress source() {
         return source;
     }
+
+    /** What is looked for. */
+    @Override
+    public String toString() {
+        return "%s, %s, %s%s%s"
+                .formatted(
+                        isPassive() ? "to listen" : "to connect",
+                        portSpace,
+                        queuePairType(),
+                        family == null ? "" : ", " + family,
+                        source == null ? "" : ", from " + source);
+    }
 }

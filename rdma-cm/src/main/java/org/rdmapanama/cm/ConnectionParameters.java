@@ -282,7 +282,7 @@ public final class ConnectionParameters {
     /** Returns all parameters, with the length of the private data. */
     @Override
     public String toString() {
-        return "queue pair 0x%x, responderResources %d, initiatorDepth %d, retries %d and %d, %d bytes of private data"
+        return "queue pair 0x%06x, responderResources %d, initiatorDepth %d, retries %d and %d, %d bytes of private data"
                 .formatted(
                         queuePairNumber,
                         responderResources,

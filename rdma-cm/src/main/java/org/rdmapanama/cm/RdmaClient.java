@@ -110,4 +110,10 @@ public final class RdmaClient {
     public RdmaConnection connection(int queuePairNumber) {
         return connections.get(null, queuePairNumber);
     }
+
+    /** The arena. */
+    @Override
+    public String toString() {
+        return "client in " + arena;
+    }
 }

@@ -455,4 +455,18 @@ public final class RdmaConnectionOptions {
     Consumer<RdmaConnection> preparation() {
         return preparation;
     }
+
+    /** The sizes of the queues, what is shared, and the parameters. */
+    @Override
+    public String toString() {
+        return "%d sends, %d receives%s%s%s%s; %s"
+                .formatted(
+                        sendWorkRequests,
+                        receiveWorkRequests,
+                        completionEvents ? ", completion events" : "",
+                        sendOperations.isEmpty() ? "" : ", extended by " + sendOperations,
+                        sharedReceiveQueue == null ? "" : ", receives from " + sharedReceiveQueue,
+                        localAddress == null ? "" : ", from " + localAddress,
+                        parameters);
+    }
 }

@@ -176,4 +176,11 @@ public final class RdmaServerOptions {
     Consumer<VerbsException> failureHandler() {
         return failureHandler;
     }
+
+    /** The numbers and times. */
+    @Override
+    public String toString() {
+        return "backlog %d, at most %d pending, handshakes of at most %s, patience of %s"
+                .formatted(backlog, maxPending, handshakeTimeout, patience);
+    }
 }

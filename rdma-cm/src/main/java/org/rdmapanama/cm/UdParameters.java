@@ -65,7 +65,7 @@ public record UdParameters(byte[] privateData, AddressVector addressVector, int 
     /** Returns all components, but of the private data only the length. */
     @Override
     public String toString() {
-        return "queue pair 0x%x, Q_Key 0x%x, %s, %d bytes of private data"
+        return "queue pair 0x%06x, Q_Key 0x%x, %s, %d bytes of private data"
                 .formatted(queuePairNumber, qkey, addressVector, privateData.length);
     }
 }

@@ -367,4 +367,10 @@ public final class RSelector extends AbstractSelector {
             throw new ClosedSelectorException();
         }
     }
+
+    /** How many channels are registered. */
+    @Override
+    public String toString() {
+        return "selector of " + keys.size() + " channels" + (isOpen() ? "" : ", closed");
+    }
 }

@@ -262,6 +262,12 @@ public final class FlowActionEspOptions {
             return attributes.address();
         }
 
+        /** What it is for. */
+        @Override
+        public String toString() {
+            return "attributes of an ESP action, for the driver";
+        }
+
         /** Wipes the key and frees the structures. */
         @Override
         public void close() {

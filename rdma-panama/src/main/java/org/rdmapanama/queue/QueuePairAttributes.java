@@ -564,10 +564,10 @@ public final class QueuePairAttributes {
             case STATE -> state;
             case CUR_STATE -> currentState;
             case PATH_MTU -> pathMtu;
-            case QKEY -> qkey;
+            case QKEY -> "0x" + Integer.toHexString(qkey);
             case RQ_PSN -> receivePsn;
             case SQ_PSN -> sendPsn;
-            case DEST_QPN -> destinationQueuePair;
+            case DEST_QPN -> "0x%06x".formatted(destinationQueuePair);
             case ACCESS_FLAGS -> accessFlags;
             case AV -> addressVector;
             case ALT_PATH -> alternatePath;

@@ -231,7 +231,7 @@ final class PingPong {
                 ? "the peer is gone or does not respond"
                 : "the peer is gone, or a message was lost, which " + queuePair.type() + " does not recover";
         return new Failure("nothing arrived for " + limit.toSeconds() + " s, after " + received + " of "
-                + iterations + " messages on queue pair " + queuePair.number() + ": " + why
+                + iterations + " messages on queue pair " + "0x%06x".formatted(queuePair.number()) + ": " + why
                 + "; try again, with a longer --timeout if the network is slow");
     }
 
