@@ -29,6 +29,7 @@ module org.rdmapanama {
             org.rdmapanama.cm,
             org.rdmapanama.efa,
             org.rdmapanama.mlx5,
+            org.rdmapanama.nvme,
             org.rdmapanama.soft;
 
     uses org.rdmapanama.internal.provider.DirectPath.Finder;

@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ManagementStart;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.internal.provider.Observed;
@@ -115,6 +116,7 @@ final class ContextOpening {
         arena.add(context);
         Observed.add(context);
         ManagementStart.registerIfAsked();
+        Log.LOGGER.info("opened {}", context);
         return context;
     }
 }

@@ -8,7 +8,6 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongPredicate;
-import org.apache.logging.log4j.LogManager;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
@@ -253,9 +252,7 @@ final class Devices {
             closeRemoved();
         } catch (RuntimeException e) {
             // The caller must still finish its own work, such as returning an event.
-            Logging.load();
-            LogManager.getLogger(Devices.class)
-                    .error("cannot close a removed device; closing its arena will try again", e);
+            Logging.logger(Devices.class).error("cannot close a removed device; closing its arena will try again", e);
         }
     }
 

@@ -5,7 +5,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.apache.logging.log4j.LogManager;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.internal.provider.Logging;
 
@@ -42,8 +41,7 @@ public final class RdmaServerOptions {
     }
 
     private static void log(VerbsException failure) {
-        Logging.load();
-        LogManager.getLogger(RdmaServer.class).debug("a client was not connected: {}", failure.getMessage());
+        Logging.logger(RdmaServer.class).debug("a client was not connected: {}", failure.getMessage());
     }
 
     /**

@@ -9,7 +9,6 @@ import java.nio.channels.SelectableChannel;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.apache.logging.log4j.LogManager;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.internal.provider.Logging;
 
@@ -97,8 +96,7 @@ final class Readiness implements AutoCloseable {
         if (!reported) {
             reported = true;
             try {
-                Logging.load();
-                LogManager.getLogger(Readiness.class)
+                Logging.logger(Readiness.class)
                         .warn(
                                 "cannot wait for events for a selector; will try again without reporting further failures",
                                 failure);

@@ -9,13 +9,13 @@ import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import org.apache.logging.log4j.LogManager;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RdmaServerOptions;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
  * Takes clients in the background, as a kernel does for a listening socket, and keeps them until they are accepted.
@@ -84,7 +84,7 @@ final class Listener {
             ConnectionData peer = ConnectionData.parse(request.privateData());
             return Optional.of(StreamLink.options(sizes.get(), peer));
         } catch (ProtocolException e) {
-            LogManager.getLogger(Listener.class).debug("rejected {}: {}", request, e.getMessage());
+            Logging.logger(Listener.class).debug("rejected {}: {}", request, e.getMessage());
             return Optional.empty();
         }
     }

@@ -8,7 +8,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
@@ -60,8 +59,7 @@ final class StreamService {
     private long ticked = System.nanoTime();
 
     private StreamService() {
-        Logging.load();
-        log = LogManager.getLogger(StreamService.class);
+        log = Logging.logger(StreamService.class);
         Thread.ofPlatform().daemon().name("rsocket-service").start(this::run);
         AtExit.add(AtExit.Stage.CHANNELS, this::exit);
     }

@@ -120,7 +120,8 @@ class ReadinessTest {
     /** Its user is told although nobody can be told in another way. */
     @Test
     void shouldTellOfAFailureThatCannotBeLogged() throws Exception {
-        Logging.load();
+        // Loads Log4j.
+        Logging.logger(ReadinessTest.class);
         LoggerContextFactory usual = LogManager.getFactory();
         LogManager.setFactory((LoggerContextFactory) Proxy.newProxyInstance(
                 ReadinessTest.class.getClassLoader(),

@@ -10,9 +10,9 @@ import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ConnectData;
@@ -25,7 +25,7 @@ import org.rdmapanama.nvme.wire.Opcode;
  * <p>Threads: any number. What a command returns in the memory may be read as long as the caller holds {@link #lock}.
  */
 final class AdminQueue {
-    private static final Logger LOG = LogManager.getLogger(AdminQueue.class);
+    private static final Logger LOG = Logging.logger(AdminQueue.class);
 
     /** The entries of an Admin queue: the least that a controller must have (Fabrics 1.1, 2.2). */
     static final int ENTRIES = 32;

@@ -10,13 +10,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RejectedException;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ConnectData;
 import org.rdmapanama.nvme.wire.ControllerData;
@@ -34,7 +34,7 @@ import org.rdmapanama.nvme.wire.Property;
  * <p>Threads: any number.
  */
 final class Association {
-    private static final Logger LOG = LogManager.getLogger(Association.class);
+    private static final Logger LOG = Logging.logger(Association.class);
 
     /** Features (Base 2.0, 5.27.1). */
     private static final int NUMBER_OF_QUEUES = 0x07;

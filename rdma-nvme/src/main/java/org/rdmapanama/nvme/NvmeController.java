@@ -15,13 +15,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.ConnectionException;
 import org.rdmapanama.cm.RdmaClient;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.NamespaceData;
@@ -56,7 +56,7 @@ import org.rdmapanama.nvme.wire.NamespaceIdentifiers;
  * <p>Threads: any number may call any method.
  */
 public final class NvmeController implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(NvmeController.class);
+    private static final Logger LOG = Logging.logger(NvmeController.class);
 
     /** What Identify returns (Base 2.0, figure 273). */
     private static final int CNS_NAMESPACE = 0;

@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
@@ -29,6 +28,7 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RdmaServerOptions;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
 import org.rdmapanama.nvme.wire.PrivateData;
@@ -54,7 +54,7 @@ import org.rdmapanama.nvme.wire.PrivateData;
  * <p>Threads: any number may call any method.
  */
 public final class NvmeTarget implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(NvmeTarget.class);
+    private static final Logger LOG = Logging.logger(NvmeTarget.class);
 
     private static final Duration TICK = Duration.ofMillis(100);
 

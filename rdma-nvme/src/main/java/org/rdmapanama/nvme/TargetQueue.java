@@ -12,7 +12,6 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -20,6 +19,7 @@ import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ConnectData;
@@ -43,7 +43,7 @@ import org.rdmapanama.nvme.wire.Response;
  * <p>Threads: its own, except {@link #start}, {@link #stop}, {@link #join} and {@link #isUnused}.
  */
 final class TargetQueue {
-    private static final Logger LOG = LogManager.getLogger(TargetQueue.class);
+    private static final Logger LOG = Logging.logger(TargetQueue.class);
 
     /** What a completion is of; the lower half of its identifier is the slot. */
     private static final int RECEIVED = 0;

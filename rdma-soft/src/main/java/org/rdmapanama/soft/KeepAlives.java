@@ -5,8 +5,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
  * Asks the silent peers of reliable connections whether they are still there, and tells when one is not. One timer serves
@@ -19,7 +19,7 @@ import org.apache.logging.log4j.Logger;
  * <p>The connection manager adds queue pairs. Callers must hold the lock of the device.
  */
 public final class KeepAlives implements Timed {
-    private static final Logger LOG = LogManager.getLogger(KeepAlives.class);
+    private static final Logger LOG = Logging.logger(KeepAlives.class);
 
     /** How often to look in the shortest time of any queue pair, and how often to ask until it is over. */
     private static final int STEPS = 8;

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongToIntFunction;
 import java.util.function.ToLongFunction;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
@@ -15,7 +15,7 @@ import org.rdmapanama.soft.memory.Memory;
  * <p>{@link SoftContext#close} calls it on the closing thread, without a lock; it takes the lock of the device itself.
  */
 final class Leftovers {
-    private static final Logger LOG = LogManager.getLogger(Leftovers.class);
+    private static final Logger LOG = Logging.logger(Leftovers.class);
 
     private final SoftContext context;
     private final SoftDevice device;

@@ -2,8 +2,8 @@ package org.rdmapanama.soft;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.net.SoftSettings;
 import org.rdmapanama.soft.net.Wire;
@@ -18,7 +18,7 @@ import org.rdmapanama.soft.net.Wire;
  * the thread takes itself; all other methods need the lock.
  */
 public final class ProgressEngine {
-    private static final Logger LOG = LogManager.getLogger(ProgressEngine.class);
+    private static final Logger LOG = Logging.logger(ProgressEngine.class);
 
     private static final int PACKETS_PER_TURN = 64;
 

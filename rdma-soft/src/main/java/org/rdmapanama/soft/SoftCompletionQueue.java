@@ -2,10 +2,10 @@ package org.rdmapanama.soft;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.memory.Ring;
@@ -17,7 +17,7 @@ import org.rdmapanama.soft.memory.Ring;
  * <p>If a completion finds no room, it is lost, and nobody can tell what it was: {@link CompletionLoss} ends the queue pairs.
  */
 final class SoftCompletionQueue {
-    private static final Logger LOG = LogManager.getLogger(SoftCompletionQueue.class);
+    private static final Logger LOG = Logging.logger(SoftCompletionQueue.class);
 
     static final long WC_BYTES = ibv_wc.sizeof();
 

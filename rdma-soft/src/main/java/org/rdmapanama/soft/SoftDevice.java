@@ -5,7 +5,6 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
@@ -16,6 +15,7 @@ import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.ffm.verbs.ibv_device;
 import org.rdmapanama.ffm.verbs.ibv_global_route;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.ProviderException;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.memory.Memory;
@@ -42,7 +42,7 @@ import org.rdmapanama.soft.wire.WireCounts;
  * events. The monitor of the class guards opening and closing.
  */
 public final class SoftDevice {
-    private static final Logger LOG = LogManager.getLogger(SoftDevice.class);
+    private static final Logger LOG = Logging.logger(SoftDevice.class);
 
     public static final String NAME = "soft0";
 

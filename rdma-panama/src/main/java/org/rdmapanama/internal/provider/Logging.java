@@ -1,45 +1,49 @@
 package org.rdmapanama.internal.provider;
 
+import java.util.Locale;
+import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
+import org.apache.logging.log4j.simple.SimpleLogger;
+import org.apache.logging.log4j.simple.SimpleLoggerContext;
 
 /**
- * Loads Log4j. Loading it in an interrupted thread fails, and then it can never be loaded in the process; so a separate
- * thread does it.
+ * Makes the loggers of all modules.
+ *
+ * <p>A program that brings a provider of Log4j, such as log4j-core, gets loggers of that. One that brings none gets loggers
+ * that write warnings and errors to standard error. Log4j is not asked for these: it would say first that it has found no
+ * provider, and then write errors only. The system property {@value #LEVEL} changes their level.
  */
 public final class Logging {
-    private static boolean tried;
+    /** The name of a level, such as DEBUG, for programs without a provider of Log4j. */
+    static final String LEVEL = "org.rdmapanama.log";
+
+    private static final boolean PROVIDED = LoggingProvider.load();
 
     private Logging() {}
 
     /**
-     * Loads it before the first use of a logger, in a thread that may be interrupted. The interrupt is restored
-     * afterwards.
+     * Returns a logger.
+     *
+     * @param user the class that logs, whose name the logger gets
      */
-    public static synchronized void load() {
-        if (tried) {
-            return;
-        }
-        tried = true;
-        Thread loader = Thread.ofPlatform().daemon().name("logging").unstarted(Logging::loadHere);
-        loader.start();
-        boolean interrupted = false;
-        while (loader.isAlive()) {
-            try {
-                loader.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+    public static Logger logger(Class<?> user) {
+        return logger(user.getName());
     }
 
-    private static void loadHere() {
-        try {
-            LogManager.getRootLogger().trace("loaded");
-        } catch (LinkageError e) {
-            // The first use of a logger meets the failure again and can report it.
-        }
+    /** Returns the logger of a name. */
+    public static Logger logger(String name) {
+        return PROVIDED ? LogManager.getLogger(name) : simpleLogger(name);
+    }
+
+    private static Logger simpleLogger(String name) {
+        SimpleLogger logger = (SimpleLogger) Simple.CONTEXT.getLogger(name);
+        logger.setLevel(Level.toLevel(System.getProperty(LEVEL, "").toUpperCase(Locale.ROOT), Level.WARN));
+        return logger;
+    }
+
+    /** Loaded only without a provider. Properties of Log4j change how it writes. */
+    private static final class Simple {
+        static final SimpleLoggerContext CONTEXT = new SimpleLoggerContext();
     }
 }

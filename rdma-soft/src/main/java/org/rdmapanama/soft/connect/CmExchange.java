@@ -3,12 +3,12 @@ package org.rdmapanama.soft.connect;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.List;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.SecretNumbers;
 import org.rdmapanama.ffm.verbs.rdma_conn_param;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.Timed;
 import org.rdmapanama.soft.cm.IpHeader;
 import org.rdmapanama.soft.cm.Mad;
@@ -25,7 +25,7 @@ import org.rdmapanama.soft.net.PortProbe;
  * {@link #expired} when a timer fires. Callers must hold the lock of the device.
  */
 abstract class CmExchange implements Timed {
-    static final Logger LOG = LogManager.getLogger(CmExchange.class);
+    static final Logger LOG = Logging.logger(CmExchange.class);
 
     static final long MILLI = 1_000_000L;
 

@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.wire.Ecn;
 import org.rdmapanama.soft.wire.Sender;
 
@@ -17,7 +17,7 @@ import org.rdmapanama.soft.wire.Sender;
  * so in all packets that it sends. Callers must hold the lock of the device.
  */
 final class MarkingSender implements Sender {
-    private static final Logger LOG = LogManager.getLogger(MarkingSender.class);
+    private static final Logger LOG = Logging.logger(MarkingSender.class);
 
     private final Sender next;
     private final boolean capable;

@@ -19,9 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.SocketAddresses;
+import org.rdmapanama.internal.provider.Logging;
 
 /**
  * Notices at once when another process of this machine ends that has a {@code soft0} to which this one is connected. UDP
@@ -37,7 +37,7 @@ import org.rdmapanama.ffm.internal.SocketAddresses;
  * call on; it sleeps until a connection ends.
  */
 public final class PeerProcesses implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(PeerProcesses.class);
+    private static final Logger LOG = Logging.logger(PeerProcesses.class);
 
     private static final InetAddress LOOPBACK = SocketAddresses.host(new byte[] {127, 0, 0, 1});
 

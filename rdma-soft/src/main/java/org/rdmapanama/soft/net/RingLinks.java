@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.wire.Bth;
 
@@ -35,7 +35,7 @@ import org.rdmapanama.soft.wire.Bth;
  * <p>Callers must hold the lock of the device.
  */
 final class RingLinks {
-    private static final Logger LOG = LogManager.getLogger(RingLinks.class);
+    private static final Logger LOG = Logging.logger(RingLinks.class);
 
     /** How many there may be. */
     static final int MOST = 64;

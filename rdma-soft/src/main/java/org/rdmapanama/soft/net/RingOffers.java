@@ -11,8 +11,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.memory.NativeBlock;
 
@@ -29,7 +29,7 @@ import org.rdmapanama.soft.memory.NativeBlock;
  * Callers must hold the lock of the device, except for {@link #close}.
  */
 public final class RingOffers implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(RingOffers.class);
+    private static final Logger LOG = Logging.logger(RingOffers.class);
 
     /** How many offers may be without an answer, and how many files of others may wait to be opened. */
     private static final int MOST_OFFERS = 16;

@@ -5,8 +5,8 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.channels.DatagramChannel;
 import java.util.Arrays;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.wire.UdpFlow;
 
 /**
@@ -21,7 +21,7 @@ import org.rdmapanama.soft.wire.UdpFlow;
  * rest. {@link Wire} owns this. Callers must hold the lock of the device.
  */
 final class SourcePorts {
-    private static final Logger LOG = LogManager.getLogger(SourcePorts.class);
+    private static final Logger LOG = Logging.logger(SourcePorts.class);
 
     /** How many there can be for an address, and how many there are unless the settings say otherwise. */
     static final int MOST = 64;

@@ -22,10 +22,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import jdk.net.ExtendedSocketOptions;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.DescriptorGroup;
+import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -44,7 +44,7 @@ import org.rdmapanama.soft.wire.WireCounts;
  * known in advance, which the checksum covers.
  */
 public final class Wire implements AutoCloseable {
-    private static final Logger LOG = LogManager.getLogger(Wire.class);
+    private static final Logger LOG = Logging.logger(Wire.class);
 
     /** The requested size of the receive buffers. */
     private static final int RECEIVE_BYTES = 4 << 20;

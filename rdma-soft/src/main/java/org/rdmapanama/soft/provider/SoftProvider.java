@@ -3,7 +3,6 @@ package org.rdmapanama.soft.provider;
 import java.util.List;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.ConnectionManager;
-import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -17,11 +16,6 @@ import org.rdmapanama.soft.connect.SoftConnectionManager;
  */
 public final class SoftProvider extends Provider {
     private static final ConnectionManager MANAGER = new SoftConnectionManager();
-
-    static {
-        // Before any class here gets its logger, possibly on an interrupted thread.
-        Logging.load();
-    }
 
     /** Creates the provider, for the service loader. */
     public SoftProvider() {}

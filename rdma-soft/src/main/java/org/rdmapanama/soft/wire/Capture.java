@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.internal.provider.Logging;
 
@@ -185,8 +184,7 @@ public final class Capture implements AutoCloseable {
 
     /** Created only when something goes wrong, like the logger of rdma-panama. */
     private static Logger log() {
-        Logging.load();
-        return LogManager.getLogger(Capture.class);
+        return Logging.logger(Capture.class);
     }
 
     private void closeFile() {
