@@ -8,6 +8,7 @@
 module org.rdmapanama {
     // For the bean, which only a program that asks for it has.
     requires static java.management;
+    requires jdk.jfr;
     requires org.apache.logging.log4j;
     requires org.rdmapanama.ffm;
 

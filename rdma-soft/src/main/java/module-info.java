@@ -5,6 +5,7 @@
 // The module that it exports to is compiled later.
 @SuppressWarnings("module")
 module org.rdmapanama.soft {
+    requires jdk.jfr;
     requires jdk.net;
     requires org.apache.logging.log4j;
     requires org.rdmapanama;

@@ -17,6 +17,7 @@ import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.events.CompletionWait;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.DirectCompletionQueue;
 import org.rdmapanama.internal.provider.PollVerbs;
@@ -264,6 +265,19 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     private int sleep(WorkCompletions completions, long nanos) throws InterruptedException {
+        CompletionWait event = CompletionWait.start();
+        int count = 0;
+        try {
+            count = sleepUntilReady(completions, nanos);
+            return count;
+        } finally {
+            if (event != null) {
+                event.done(context.deviceName(), entries, count);
+            }
+        }
+    }
+
+    private int sleepUntilReady(WorkCompletions completions, long nanos) throws InterruptedException {
         long start = System.nanoTime();
         ReadySource source = channel.source();
         try (Sleeper sleeper = Sleeper.on(source)) {

@@ -49,6 +49,7 @@ import org.rdmapanama.ffm.verbs.timespec;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.events.AsyncEventTaken;
 import org.rdmapanama.internal.provider.Observed;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.OpenFlag;
@@ -622,7 +623,9 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     private AsyncEvent received(MemorySegment event) {
         try {
             // The object is found before: afterwards it may be destroyed and another one created at its address.
-            return objects.readEvent(event);
+            AsyncEvent read = objects.readEvent(event);
+            AsyncEventTaken.tell(name, read.type(), read.source());
+            return read;
         } finally {
             provider.ackAsyncEvent(event.address());
         }

@@ -8,6 +8,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.events.QueuePairError;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -172,6 +173,13 @@ final class FirstFailure {
             first = failure;
             told = known == null ? listener : null;
         }
+        QueuePairError.tell(
+                queuePair.context().deviceName(),
+                queuePair.number(),
+                queuePair.type(),
+                failure.status(),
+                failure.event().map(AsyncEventType::name).orElse(""),
+                failure);
         if (told != null) {
             told.run();
         }

@@ -16,6 +16,7 @@ import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.Log;
+import org.rdmapanama.internal.events.MemoryDeregistration;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.RemoteMemory;
@@ -484,6 +485,13 @@ public final class MemoryRegion extends ContextObject {
 
     @Override
     int destroy() {
+        MemoryDeregistration event = new MemoryDeregistration();
+        int result = destroyWithWindows();
+        event.done(context.deviceName(), byteSize(), result);
+        return result;
+    }
+
+    private int destroyWithWindows() {
         int result = super.destroy();
         // A bound window keeps its region. Only the device knows which windows are bound; windows that no longer are
         // survive.

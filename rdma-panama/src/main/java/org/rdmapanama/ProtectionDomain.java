@@ -16,6 +16,7 @@ import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.events.MemoryRegistration;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryAdvice;
@@ -262,12 +263,15 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                                 .lost(() -> arena.leak(memory)),
                         () -> {
                             checkOpen();
-                            return provider.registerMemory(
+                            MemoryRegistration event = new MemoryRegistration();
+                            long mr = provider.registerMemory(
                                     address,
                                     memory.address(),
                                     memory.byteSize(),
                                     iova,
                                     Codes.mask(flags, AccessFlag::code));
+                            event.done(context.deviceName(), memory.byteSize(), flags, mr);
+                            return mr;
                         },
                         wrapper));
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.events.PacketDropped;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
@@ -120,7 +121,7 @@ final class DatagramRequester extends Requester {
         }
         long bytes = SendQueue.bytes(slot);
         boolean immediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_SEND_IMM;
-        peer.responder.datagram(
+        boolean received = peer.responder.datagram(
                 data.at(slot, 0),
                 bytes,
                 device.routingHeader(to, bytes),
@@ -128,5 +129,8 @@ final class DatagramRequester extends Requester {
                 immediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
                 queuePair.number,
                 SendQueue.isSolicited(slot));
+        if (!received) {
+            PacketDropped.tell(PacketDropped.DATAGRAM, null, peer.number, (int) bytes);
+        }
     }
 }

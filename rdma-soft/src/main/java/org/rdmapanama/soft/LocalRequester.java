@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.events.RnrWait;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Aeth;
 import org.rdmapanama.soft.wire.WireCount;
@@ -117,7 +118,9 @@ final class LocalRequester extends Requester {
             peer.lacksReceive(sends.tail);
         }
         if (queuePair.timer.mayRetryWhenReady()) {
-            queuePair.timer.pause(Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer()));
+            long nanos = Aeth.rnrNanos(peer == null ? 0 : peer.minRnrTimer());
+            queuePair.timer.pause(nanos);
+            RnrWait.tell(queuePair.number, queuePair.destination(), null, nanos);
         }
     }
 

@@ -262,15 +262,16 @@ final class Responder {
      * @param header the address of the GRH
      * @param flags 0 or WC_FLAG_IMM
      * @param source the number of the sending queue pair
+     * @return false if it was dropped
      */
-    void datagram(Payload data, long bytes, long header, int flags, int immediate, int source, boolean solicited) {
+    boolean datagram(Payload data, long bytes, long header, int flags, int immediate, int source, boolean solicited) {
         if (!takeReceive()) {
             device.counts.add(WireCount.DROPPED_NO_RECEIVE);
-            return;
+            return false;
         }
         if (checkReceive(GRH_BYTES + bytes) != VerbsConstants.SUCCESS) {
             device.counts.add(WireCount.DROPPED_TOO_LONG);
-            return;
+            return false;
         }
         ScatterGatherCursor place = receiveAt(0);
         place.write(header, GRH_BYTES);
@@ -283,6 +284,7 @@ final class Responder {
                 source,
                 VerbsConstants.WC_FLAG_GRH | flags,
                 solicited);
+        return true;
     }
 
     void free() {

@@ -6,6 +6,7 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.Logging;
+import org.rdmapanama.soft.events.CompletionQueueOverrun;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.memory.Ring;
@@ -180,6 +181,7 @@ final class SoftCompletionQueue {
             overrun = true;
             context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
             LOG.warn(OVERRUN, SoftDevice.NAME, capacity());
+            CompletionQueueOverrun.tell(SoftDevice.NAME, number, capacity());
         }
     }
 

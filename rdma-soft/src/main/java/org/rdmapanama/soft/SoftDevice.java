@@ -18,6 +18,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.internal.provider.ProviderException;
 import org.rdmapanama.soft.cm.Mad;
+import org.rdmapanama.soft.events.PacketDropped;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Gids;
@@ -399,6 +400,7 @@ public final class SoftDevice {
         counts.add(WireCount.RECEIVED_BYTES, bytes);
         if (bytes < Bth.BYTES || Bth.version(packet) != 0 || (Bth.pkey(packet) & PKEY_BASE) != PKEY_BASE) {
             counts.add(WireCount.DROPPED_MALFORMED);
+            PacketDropped.tell(PacketDropped.MALFORMED, from.address, 0, bytes);
             return;
         }
         int opcode = Bth.opcode(packet);
@@ -406,6 +408,7 @@ public final class SoftDevice {
         int payload = bytes - before - Bth.pad(packet);
         if (before == 0 || payload < 0 || (payload > 0 && !Opcode.hasPayload(opcode))) {
             counts.add(WireCount.DROPPED_MALFORMED);
+            PacketDropped.tell(PacketDropped.MALFORMED, from.address, Bth.destinationQueuePair(packet), bytes);
             return;
         }
         int number = Bth.destinationQueuePair(packet);
@@ -418,18 +421,22 @@ public final class SoftDevice {
         SoftQueuePair queuePair = queuePairs.get(number);
         if (queuePair == null) {
             counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
+            PacketDropped.tell(PacketDropped.NO_QUEUE_PAIR, from.address, number, bytes);
             return;
         }
         int transport = Opcode.transport(opcode);
         if (opcode == Opcode.CNP) {
             queuePair.receiveNotification(from);
         } else if (transport == Opcode.UD) {
-            queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes));
+            if (!queuePair.receiveDatagram(packet, opcode, payload, headers.of(from, index, bytes))) {
+                PacketDropped.tell(PacketDropped.DATAGRAM, from.address, number, bytes);
+            }
         } else if ((transport == Opcode.RC && queuePair.type == VerbsConstants.RC)
                 || (transport == Opcode.UC && queuePair.type == VerbsConstants.UC)) {
             queuePair.receive(packet, opcode, payload, from);
         } else {
             counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
+            PacketDropped.tell(PacketDropped.TYPE, from.address, number, bytes);
         }
     }
 

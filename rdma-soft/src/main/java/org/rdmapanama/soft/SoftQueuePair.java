@@ -9,6 +9,7 @@ import org.rdmapanama.ffm.verbs.ibv_qp_cap;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.soft.events.PacketDropped;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Peer;
@@ -590,12 +591,11 @@ final class SoftQueuePair {
 
     /** Handles a packet of the peer; packets of other sockets are dropped. */
     void receive(long packet, int opcode, int payloadBytes, Peer from) {
-        if (!canReceive() || path == null || path.peer == null) {
-            device.counts.add(WireCount.DROPPED_STATE);
-            return;
-        }
-        if (!isFromPeer(packet, opcode, from)) {
-            device.counts.add(WireCount.DROPPED_STRANGER);
+        boolean isConnected = canReceive() && path != null && path.peer != null;
+        if (!isConnected || !isFromPeer(packet, opcode, from)) {
+            device.counts.add(isConnected ? WireCount.DROPPED_STRANGER : WireCount.DROPPED_STATE);
+            PacketDropped.tell(
+                    PacketDropped.NOT_CONNECTED, from.address, number, Opcode.headerBytes(opcode) + payloadBytes);
             return;
         }
         heard = true;
@@ -746,25 +746,33 @@ final class SoftQueuePair {
         }
     }
 
-    /** Handles a datagram of another device. */
-    void receiveDatagram(long packet, int opcode, int bytes, long header) {
-        if (type != VerbsConstants.UD) {
-            device.counts.add(WireCount.DROPPED_NO_QUEUE_PAIR);
-        } else if (!canReceive()) {
-            device.counts.add(WireCount.DROPPED_STATE);
-        } else if (Deth.qkey(packet + Deth.OFFSET) != qkey) {
-            device.counts.add(WireCount.DROPPED_QKEY);
-        } else {
-            boolean immediate = Opcode.hasImmediate(opcode);
-            responder.datagram(
-                    responder.packet.at(packet + Opcode.headerBytes(opcode)),
-                    bytes,
-                    header,
-                    immediate ? VerbsConstants.WC_FLAG_IMM : 0,
-                    immediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
-                    Deth.sourceQueuePair(packet + Deth.OFFSET),
-                    Bth.solicited(packet));
+    /** Handles a datagram of another device. Returns false if it cannot be received and is dropped. */
+    boolean receiveDatagram(long packet, int opcode, int bytes, long header) {
+        WireCount dropped = reasonToDrop(packet);
+        if (dropped != null) {
+            device.counts.add(dropped);
+            return false;
         }
+        boolean immediate = Opcode.hasImmediate(opcode);
+        return responder.datagram(
+                responder.packet.at(packet + Opcode.headerBytes(opcode)),
+                bytes,
+                header,
+                immediate ? VerbsConstants.WC_FLAG_IMM : 0,
+                immediate ? ImmDt.immediate(packet + Opcode.immediateOffset(opcode)) : 0,
+                Deth.sourceQueuePair(packet + Deth.OFFSET),
+                Bth.solicited(packet));
+    }
+
+    /** Returns how a datagram counts that is not received, or null. */
+    private WireCount reasonToDrop(long packet) {
+        if (type != VerbsConstants.UD) {
+            return WireCount.DROPPED_NO_QUEUE_PAIR;
+        }
+        if (!canReceive()) {
+            return WireCount.DROPPED_STATE;
+        }
+        return Deth.qkey(packet + Deth.OFFSET) == qkey ? null : WireCount.DROPPED_QKEY;
     }
 
     /** Completes the first work request. */

@@ -1,5 +1,8 @@
 package org.rdmapanama.soft;
 
+import org.rdmapanama.soft.events.Retransmission;
+import org.rdmapanama.soft.events.RnrWait;
+import org.rdmapanama.soft.events.WindowStall;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.net.SendWindow;
 import org.rdmapanama.soft.wire.Aeth;
@@ -95,6 +98,9 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
     private boolean waitsForWindow;
 
     private boolean isOnTurn;
+
+    /** The event of that waiting; null unless it waits and such events are recorded. */
+    private WindowStall stall;
 
     /** How many packets may be sent before it is the turn of others. */
     private int packetsLeft;
@@ -224,13 +230,14 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (!waitsForWindow) {
             waitsForWindow = true;
             device.counts.add(WireCount.WINDOW_STALLS);
+            stall = WindowStall.start();
             window().await(this);
         }
     }
 
     private void leaveWindow() {
         if (waitsForWindow) {
-            waitsForWindow = false;
+            endWaiting();
             window().forget(this);
         }
         if (isOnTurn) {
@@ -239,9 +246,17 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         }
     }
 
+    private void endWaiting() {
+        waitsForWindow = false;
+        if (stall != null) {
+            stall.done(queuePair.number, queuePair.destination(), path.peer.address);
+            stall = null;
+        }
+    }
+
     @Override
     public void resume() {
-        waitsForWindow = false;
+        endWaiting();
         isOnTurn = true;
         device.engine.goOnAfterPackets(this);
     }
@@ -641,6 +656,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         probesSinceSent = 0;
         pausing = true;
         queuePair.timer.pause(nanos);
+        RnrWait.tell(queuePair.number, queuePair.destination(), path.peer.address, nanos);
     }
 
     private static int statusOf(int nak) {
@@ -818,8 +834,15 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (!gapTold) {
             gapTold = true;
             window().lost();
+            tellRetransmission(Retransmission.GAP);
             rewind();
         }
+    }
+
+    /** Called before it goes back to the oldest packet. */
+    private void tellRetransmission(String cause) {
+        int packets = Math.max(0, Psn.compare(next, oldest));
+        Retransmission.tell(queuePair.number, queuePair.destination(), path.peer.address, cause, oldest, packets);
     }
 
     /**
@@ -870,6 +893,8 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
         if (lossProbe.unanswered() >= PROBES_TO_HOLD) {
             count(0);
         }
+        Retransmission.tell(
+                queuePair.number, queuePair.destination(), path.peer.address, Retransmission.PROBE, oldest, 1);
         sendAgain();
         expectAnswer();
     }
@@ -925,6 +950,7 @@ final class WireRequester extends Requester implements SendWindow.Waiter {
             device.counts.add(WireCount.TIMEOUTS);
             gapTold = false;
             window().lost();
+            tellRetransmission(Retransmission.TIMEOUT);
             rewind();
         }
         run();

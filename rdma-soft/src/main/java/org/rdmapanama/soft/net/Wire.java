@@ -26,6 +26,7 @@ import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.DescriptorGroup;
 import org.rdmapanama.internal.provider.Logging;
+import org.rdmapanama.soft.events.PacketDropped;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.FaultySender;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -638,6 +639,7 @@ public final class Wire implements AutoCloseable {
         int identification = crc.identification(flow, packets.buffer, packets.start(), length, packets.place());
         if (identification == InvariantCrc.WRONG) {
             counts.add(WireCount.DROPPED_CHECKSUM);
+            PacketDropped.tell(PacketDropped.CHECKSUM, peer.address, 0, length);
             return true;
         }
         if (links != null) {

@@ -1,0 +1,52 @@
+package org.rdmapanama.internal.events;
+
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+/** Memory was registered, or could not be. Its duration is that of the verb. */
+@Name("org.rdmapanama.MemoryRegistration")
+@Category("RDMA")
+@Label("Memory Registration")
+@Description("Memory was registered with a device, which pins its pages, or could not be")
+@StackTrace
+public final class MemoryRegistration extends Event {
+    @Label("Device")
+    String device;
+
+    @Label("Size")
+    @DataAmount
+    long bytes;
+
+    @Label("Access")
+    @Description("What the device and its peers may do with the memory")
+    String access;
+
+    @Label("Error")
+    @Description("The errno with which it failed; 0 if it did not")
+    int errno;
+
+    /** Created before the verb. */
+    public MemoryRegistration() {
+        begin();
+    }
+
+    /**
+     * Called after the verb.
+     *
+     * @param result what it returned, negative for a failure
+     */
+    public void done(String deviceName, long byteSize, Object flags, long result) {
+        if (shouldCommit()) {
+            device = deviceName;
+            bytes = byteSize;
+            access = flags.toString();
+            errno = result < 0 ? (int) -result : 0;
+            commit();
+        }
+    }
+}
