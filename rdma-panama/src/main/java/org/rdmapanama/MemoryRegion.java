@@ -462,6 +462,7 @@ public final class MemoryRegion extends ContextObject {
         Registration old = now;
         now = registration(
                 change.domain, Kind.MEMORY, change.memory, change.address, change.memory.byteSize(), change.access);
+        arena.noteOpen(this, change.memory);
         if (change.domain != old.protectionDomain) {
             addParent(change.domain);
             removeParent(old.protectionDomain);
@@ -506,6 +507,11 @@ public final class MemoryRegion extends ContextObject {
     void ended() {
         super.ended();
         MemoryWindow.forget(windows, this);
+    }
+
+    @Override
+    MemorySegment neededMemory() {
+        return now.memory;
     }
 
     @Override

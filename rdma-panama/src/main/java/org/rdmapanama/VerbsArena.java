@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.internal.LeakDetector;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.WaitLimits;
@@ -93,9 +94,15 @@ public final class VerbsArena implements Arena {
     private boolean freed;
     private boolean memoryMayBeInUse;
 
+    /** Null unless leaks are looked for. */
+    private final LeakDetector leaks;
+
     private VerbsArena(Arena memory, Thread owner) {
         this.memory = memory;
         this.owner = owner;
+        leaks = LeakDetector.ON
+                ? LeakDetector.watch(this, owner == null ? "shared arena" : "arena confined to " + owner)
+                : null;
     }
 
     /** {@return a new arena that is owned by the calling thread: the fastest and safest kind} */
@@ -256,6 +263,9 @@ public final class VerbsArena implements Arena {
         }
         freed = true;
         WITH_OPEN_DEVICES.remove(this);
+        if (LeakDetector.ON) {
+            leaks.closed();
+        }
     }
 
     /** Returns an arena for memory that is freed earlier than that of this; {@link #free} does. */
@@ -327,8 +337,29 @@ public final class VerbsArena implements Arena {
     }
 
     void add(Context context) {
-        WITH_OPEN_DEVICES.add(this);
+        if (!LeakDetector.ON) {
+            WITH_OPEN_DEVICES.add(this);
+        }
         contexts.add(context);
+        noteOpen(context, null);
+    }
+
+    /** For the detector of leaks. The memory is what the object needs while it is open; null for none. */
+    void noteOpen(VerbsObject object, MemorySegment needed) {
+        if (LeakDetector.ON) {
+            leaks.opened(leakKey(object), object.toString(), needed);
+        }
+    }
+
+    /** For the detector of leaks. */
+    void noteClosed(VerbsObject object) {
+        if (LeakDetector.ON) {
+            leaks.closed(leakKey(object));
+        }
+    }
+
+    private static String leakKey(VerbsObject object) {
+        return object.getClass().getName() + object.address;
     }
 
     void remove(Context context) {

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -79,6 +80,7 @@ abstract class VerbsObject implements AutoCloseable {
         for (VerbsObject parent : parents) {
             parent.children.add(this);
         }
+        arena.noteOpen(this, neededMemory());
     }
 
     /** Undoes {@link #join}. */
@@ -157,6 +159,11 @@ abstract class VerbsObject implements AutoCloseable {
 
     /** Called once this has been destroyed. */
     void ended() {}
+
+    /** Memory that must not be freed before this is closed; null if there is none. */
+    MemorySegment neededMemory() {
+        return null;
+    }
 
     /** Called when the native object can no longer be destroyed, because its device was closed. */
     void lost() {}
@@ -243,6 +250,7 @@ abstract class VerbsObject implements AutoCloseable {
         }
         ended = true;
         leave();
+        arena.noteClosed(this);
         ended();
     }
 
