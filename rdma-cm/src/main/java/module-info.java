@@ -4,6 +4,7 @@
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.cm {
+    requires jdk.jfr;
     requires jdk.net;
     requires org.apache.logging.log4j;
     requires transitive org.rdmapanama;

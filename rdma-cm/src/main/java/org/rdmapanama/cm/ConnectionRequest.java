@@ -103,6 +103,7 @@ public final class ConnectionRequest {
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
             server.noteFailure();
+            ConnectionNews.refused(id, e.getMessage());
             Releasing.after(e, connection, refusal(connection), id);
             throw e;
         }
@@ -160,6 +161,7 @@ public final class ConnectionRequest {
     public void reject(byte... privateData) {
         checkNotAnswered();
         CmId id = event.id();
+        ConnectionNews.refused(id, "the program rejects it");
         try {
             id.reject(privateData);
         } catch (ConnectionException e) {
@@ -178,6 +180,7 @@ public final class ConnectionRequest {
         if (answered.compareAndSet(false, true)) {
             server.answered(this);
             server.noteRefusal();
+            ConnectionNews.refused(event.id(), failure.getMessage());
             Releasing.after(failure, event.id()::reject, event.id());
         }
     }

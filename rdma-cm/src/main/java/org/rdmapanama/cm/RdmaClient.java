@@ -79,6 +79,7 @@ public final class RdmaClient {
             throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
         RdmaConnectionOptions given = options.copy();
+        ConnectionNews.Attempt attempt = ConnectionNews.attempt(remote);
         SynchronousId id = SynchronousId.create(PortSpace.TCP);
         RdmaConnection connection = null;
         try {
@@ -92,8 +93,10 @@ public final class RdmaClient {
             connection.connected(response.connection());
             // From now on the connection is the only user of the channel.
             events.release();
+            attempt.succeeded(connection);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
+            attempt.failed(e);
             Releasing.after(e, connection, id);
             throw e;
         }

@@ -218,6 +218,7 @@ public final class RdmaConnection implements AutoCloseable {
             case ESTABLISHED, DISCONNECTED -> {
                 if (events.receiveInstead(id, inbox, this::notice)) {
                     connected(facts);
+                    ConnectionNews.accepted(this);
                     // A client that ends the connection was connected, and may have sent data: only its last message of
                     // the handshake was lost.
                     notice(event);
@@ -285,6 +286,9 @@ public final class RdmaConnection implements AutoCloseable {
     private void fail() {
         failed = true;
         lost = !ended;
+        if (connected) {
+            ConnectionNews.lost(this, queuePair.failure().orElse(null));
+        }
         tellOfEnd(true);
     }
 
@@ -510,6 +514,10 @@ public final class RdmaConnection implements AutoCloseable {
     /** Takes note of an event; see {@link SharedEvents.Receiver}. */
     private void notice(CmEvent event) {
         if (isEnd(event.type())) {
+            if (connected && !failed) {
+                ConnectionNews.lost(
+                        this, event.type() == CmEventType.DISCONNECTED ? "the peer has ended it" : event.type());
+            }
             connected = false;
             try {
                 if (event.type() == CmEventType.DISCONNECTED) {
@@ -527,6 +535,9 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
     void endWithoutPeer() {
+        if (connected && !failed) {
+            ConnectionNews.lost(this, "the peer does not answer");
+        }
         connected = false;
         if (ended || !id.isOpen()) {
             return;
@@ -762,6 +773,9 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     private void closeId() {
+        if (established != null && id.isOpen()) {
+            ConnectionNews.closed(this);
+        }
         connected = false;
         try {
             id.close();

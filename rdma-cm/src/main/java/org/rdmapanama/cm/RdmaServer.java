@@ -48,6 +48,9 @@ import org.rdmapanama.internal.provider.Observed;
  * time. Any thread may close the server, which ends the waits of others.
  */
 public final class RdmaServer implements AutoCloseable {
+    /** Why a request is refused. */
+    private static final String CLOSED = "the server closes";
+
     /** How many requests, and how many failures, one call handles after its time is over. */
     private static final int MOST_AT_ONCE = 64;
 
@@ -133,6 +136,7 @@ public final class RdmaServer implements AutoCloseable {
             listener.listen(given.backlog());
             ArenaDependents.add(arena, server);
             Observed.add(server, each -> ((RdmaServer) each).counts().byName());
+            ConnectionNews.listening(server);
             return server;
         } catch (RuntimeException | Error e) {
             Releasing.after(e, channel);
@@ -145,7 +149,7 @@ public final class RdmaServer implements AutoCloseable {
         if (event.type() == CmEventType.CONNECT_REQUEST) {
             ConnectionRequest request = new ConnectionRequest(event, this);
             if (!handshakes.add(request)) {
-                refuse(request);
+                refuse(request, "the server is closed, or as many clients as it may have are not connected yet");
             }
         } else if (event.type() == CmEventType.DEVICE_REMOVAL && listensAtDevice()) {
             removal = event;
@@ -155,9 +159,9 @@ public final class RdmaServer implements AutoCloseable {
         inbox.changed();
     }
 
-    private static void refuse(ConnectionRequest request) {
+    private static void refuse(ConnectionRequest request, String reason) {
         // Failures do not matter: then the peer is gone.
-        request.rejectUnlessAnswered(new IllegalStateException());
+        request.rejectUnlessAnswered(new IllegalStateException(reason));
     }
 
     /** A listener at the wildcard address has no device, and goes on with the remaining ones. */
@@ -205,7 +209,7 @@ public final class RdmaServer implements AutoCloseable {
             throw e;
         }
         if (closed) {
-            refuse(request);
+            refuse(request, CLOSED);
             checkWorks();
         }
         return request;
@@ -294,6 +298,7 @@ public final class RdmaServer implements AutoCloseable {
                 throw e;
             }
             tally.failed();
+            ConnectionNews.refused(each.connection().id(), each.reason());
             options.failureHandler().accept(each.reason());
         }
     }
@@ -307,7 +312,7 @@ public final class RdmaServer implements AutoCloseable {
                 return;
             }
             if (given == null) {
-                refuse(request);
+                refuse(request, "the server chose to");
                 return;
             }
             connection = make(request.id(), given);
@@ -622,9 +627,9 @@ public final class RdmaServer implements AutoCloseable {
 
     private void refuseAll() {
         for (ConnectionRequest each = handshakes.nextRequest(); each != null; each = handshakes.nextRequest()) {
-            refuse(each);
+            refuse(each, CLOSED);
         }
-        unanswered.forEach(RdmaServer::refuse);
+        unanswered.forEach(each -> refuse(each, CLOSED));
     }
 
     private static void closeUntaken(RdmaConnection connection) {

@@ -1,0 +1,108 @@
+package org.rdmapanama.cm;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Objects;
+import org.apache.logging.log4j.Logger;
+import org.rdmapanama.cm.internal.events.ConnectionLost;
+import org.rdmapanama.cm.internal.events.ConnectionMade;
+import org.rdmapanama.cm.internal.events.ConnectionRefused;
+import org.rdmapanama.internal.provider.Logging;
+
+/** Tells the log, and JDK Flight Recorder, what becomes of connections. Threads: any. */
+final class ConnectionNews {
+    private static final Logger LOG = Logging.logger("org.rdmapanama.cm");
+
+    /** A handshake that takes longer is called slow. */
+    private static final Duration SLOW = Duration.ofSeconds(1);
+
+    private static final String CLIENT = "client";
+    private static final String SERVER = "server";
+
+    private ConnectionNews() {}
+
+    static void listening(RdmaServer server) {
+        LOG.info("listening: {}", server);
+    }
+
+    /** A client begins to connect. */
+    static Attempt attempt(InetSocketAddress remote) {
+        return new Attempt(remote);
+    }
+
+    /** The attempt of a client. */
+    static final class Attempt {
+        private final InetSocketAddress remote;
+        private final ConnectionMade event = new ConnectionMade();
+        private final long since = System.nanoTime();
+
+        private Attempt(InetSocketAddress remote) {
+            this.remote = remote;
+            event.begin();
+        }
+
+        void succeeded(RdmaConnection connection) {
+            Duration taken = Duration.ofNanos(System.nanoTime() - since);
+            LOG.debug("connected: {}, {} ms", connection, taken.toMillis());
+            if (taken.compareTo(SLOW) > 0) {
+                LOG.debug("slow: {} took {} ms to connect", connection, taken.toMillis());
+            }
+            tell(event, CLIENT, connection);
+        }
+
+        void failed(Throwable reason) {
+            LOG.debug("not connected to {}: {}", remote, reason.getMessage());
+            new ConnectionRefused().tell(CLIENT, text(remote), reason);
+        }
+    }
+
+    /** A server has a connection. */
+    static void accepted(RdmaConnection connection) {
+        LOG.debug("accepted: {}", connection);
+        tell(new ConnectionMade(), SERVER, connection);
+    }
+
+    private static void tell(ConnectionMade event, String side, RdmaConnection connection) {
+        event.tell(
+                side,
+                text(connection.localAddress()),
+                text(connection.remoteAddress()),
+                connection.queuePair().context().deviceName(),
+                connection.number());
+    }
+
+    /** A server refuses a request, or its handshake has failed. */
+    static void refused(CmId id, Object reason) {
+        LOG.debug("refused {}: {}", id, reason);
+        ConnectionRefused event = new ConnectionRefused();
+        if (event.isEnabled()) {
+            event.tell(SERVER, peerOf(id), reason);
+        }
+    }
+
+    private static String peerOf(CmId id) {
+        try {
+            return text(id.remoteAddress());
+        } catch (IllegalStateException | ConnectionException gone) {
+            return "";
+        }
+    }
+
+    /** Such as 10.0.0.1:7471; addresses may be missing or without an IP address. */
+    private static String text(InetSocketAddress address) {
+        return address == null || address.getAddress() == null
+                ? Objects.toString(address, "")
+                : CmId.hostAndPort(address);
+    }
+
+    /** A connection was ended, but not by this side. */
+    static void lost(RdmaConnection connection, Object reason) {
+        LOG.debug("lost: {}: {}", connection, reason);
+        new ConnectionLost()
+                .tell(text(connection.localAddress()), text(connection.remoteAddress()), connection.number(), reason);
+    }
+
+    static void closed(RdmaConnection connection) {
+        LOG.debug("closed: {}", connection);
+    }
+}

@@ -1,0 +1,2 @@
+/** Events of connections for JDK Flight Recorder, one class for each. */
+package org.rdmapanama.cm.internal.events;
