@@ -115,8 +115,18 @@ final class ContextOpening {
         }
         arena.add(context);
         Observed.add(context);
-        ManagementStart.registerIfAsked();
-        Log.LOGGER.info("opened {}", context);
+        tell(context);
         return context;
+    }
+
+    /** The context is open: what fails here must not keep it from the program, nor have it closed twice. */
+    @SuppressWarnings("EmptyCatch")
+    private static void tell(Context context) {
+        try {
+            ManagementStart.registerIfAsked();
+            Log.LOGGER.info("opened {}", context);
+        } catch (RuntimeException | LinkageError e) {
+            // There is nobody to tell: the log itself may be what fails.
+        }
     }
 }

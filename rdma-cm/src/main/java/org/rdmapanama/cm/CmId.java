@@ -1221,6 +1221,11 @@ public final class CmId implements AutoCloseable {
         return "at " + hostAndPort(peer);
     }
 
+    /** Returns where the peer is, also when this is closed; null if that was never known. Takes no lock. */
+    InetSocketAddress knownRemoteAddress() {
+        return remote;
+    }
+
     /** Returns a resolved address as text, such as "10.0.0.1:7471". */
     static String hostAndPort(InetSocketAddress address) {
         String host = address.getAddress().getHostAddress();

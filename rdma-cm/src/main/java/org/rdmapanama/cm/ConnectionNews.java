@@ -9,7 +9,10 @@ import org.rdmapanama.cm.internal.events.ConnectionMade;
 import org.rdmapanama.cm.internal.events.ConnectionRefused;
 import org.rdmapanama.internal.provider.Logging;
 
-/** Tells the log, and JDK Flight Recorder, what becomes of connections. Threads: any. */
+/**
+ * Tells the log, and JDK Flight Recorder, what becomes of connections. Nothing here throws: a log that fails must not keep a
+ * connection from being closed, or a peer from being told. Threads: any.
+ */
 final class ConnectionNews {
     private static final Logger LOG = Logging.logger("org.rdmapanama.cm");
 
@@ -22,7 +25,7 @@ final class ConnectionNews {
     private ConnectionNews() {}
 
     static void listening(RdmaServer server) {
-        LOG.info("listening: {}", server);
+        safely(() -> LOG.info("listening: {}", server));
     }
 
     /** A client begins to connect. */
@@ -42,6 +45,10 @@ final class ConnectionNews {
         }
 
         void succeeded(RdmaConnection connection) {
+            safely(() -> tellSuccess(connection));
+        }
+
+        private void tellSuccess(RdmaConnection connection) {
             Duration taken = Duration.ofNanos(System.nanoTime() - since);
             LOG.debug("connected: {}, {} ms", connection, taken.toMillis());
             if (taken.compareTo(SLOW) > 0) {
@@ -51,15 +58,19 @@ final class ConnectionNews {
         }
 
         void failed(Throwable reason) {
-            LOG.debug("not connected to {}: {}", remote, reason.getMessage());
-            new ConnectionRefused().tell(CLIENT, text(remote), reason);
+            safely(() -> {
+                LOG.debug("not connected to {}: {}", remote, reason.getMessage());
+                new ConnectionRefused().tell(CLIENT, text(remote), reason);
+            });
         }
     }
 
     /** A server has a connection. */
     static void accepted(RdmaConnection connection) {
-        LOG.debug("accepted: {}", connection);
-        tell(new ConnectionMade(), SERVER, connection);
+        safely(() -> {
+            LOG.debug("accepted: {}", connection);
+            tell(new ConnectionMade(), SERVER, connection);
+        });
     }
 
     private static void tell(ConnectionMade event, String side, RdmaConnection connection) {
@@ -73,19 +84,13 @@ final class ConnectionNews {
 
     /** A server refuses a request, or its handshake has failed. */
     static void refused(CmId id, Object reason) {
-        LOG.debug("refused {}: {}", id, reason);
-        ConnectionRefused event = new ConnectionRefused();
-        if (event.isEnabled()) {
-            event.tell(SERVER, peerOf(id), reason);
-        }
-    }
-
-    private static String peerOf(CmId id) {
-        try {
-            return text(id.remoteAddress());
-        } catch (IllegalStateException | ConnectionException gone) {
-            return "";
-        }
+        safely(() -> {
+            LOG.debug("refused {}: {}", id, reason);
+            ConnectionRefused event = new ConnectionRefused();
+            if (event.isEnabled()) {
+                event.tell(SERVER, text(id.knownRemoteAddress()), reason);
+            }
+        });
     }
 
     /** Such as 10.0.0.1:7471; addresses may be missing or without an IP address. */
@@ -97,12 +102,26 @@ final class ConnectionNews {
 
     /** A connection was ended, but not by this side. */
     static void lost(RdmaConnection connection, Object reason) {
-        LOG.debug("lost: {}: {}", connection, reason);
-        new ConnectionLost()
-                .tell(text(connection.localAddress()), text(connection.remoteAddress()), connection.number(), reason);
+        safely(() -> {
+            LOG.debug("lost: {}: {}", connection, reason);
+            new ConnectionLost()
+                    .tell(
+                            text(connection.localAddress()),
+                            text(connection.remoteAddress()),
+                            connection.number(),
+                            reason);
+        });
     }
 
     static void closed(RdmaConnection connection) {
-        LOG.debug("closed: {}", connection);
+        safely(() -> LOG.debug("closed: {}", connection));
+    }
+
+    private static void safely(Runnable news) {
+        try {
+            news.run();
+        } catch (RuntimeException | LinkageError e) {
+            // There is nobody to tell: the log itself may be what fails.
+        }
     }
 }

@@ -102,7 +102,11 @@ public final class ConnectionRequest {
             server.handOut(connection);
             return connection;
         } catch (InterruptedException | RuntimeException | Error e) {
-            server.noteFailure();
+            if (connection == null) {
+                server.noteRefusal();
+            } else {
+                server.noteFailure();
+            }
             ConnectionNews.refused(id, e.getMessage());
             Releasing.after(e, connection, refusal(connection), id);
             throw e;
@@ -161,18 +165,21 @@ public final class ConnectionRequest {
     public void reject(byte... privateData) {
         checkNotAnswered();
         CmId id = event.id();
-        ConnectionNews.refused(id, "the program rejects it");
         try {
             id.reject(privateData);
         } catch (ConnectionException e) {
-            answer();
-            server.noteRefusal();
+            rejected(id);
             Releasing.after(e, id);
             throw e;
         }
+        rejected(id);
+        id.close();
+    }
+
+    private void rejected(CmId id) {
         answer();
         server.noteRefusal();
-        id.close();
+        ConnectionNews.refused(id, "the program rejects it");
     }
 
     /** Rejects the peer without private data, unless the request has been answered. A failure is added to another one. */

@@ -285,7 +285,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
     private void fail() {
         failed = true;
-        lost = !ended;
+        if (established == null || !ended) {
+            lost = true;
+        }
         if (connected) {
             ConnectionNews.lost(this, queuePair.failure().orElse(null));
         }
@@ -522,8 +524,8 @@ public final class RdmaConnection implements AutoCloseable {
             try {
                 if (event.type() == CmEventType.DISCONNECTED) {
                     answerEnd();
-                } else {
-                    lost = !ended;
+                } else if (!ended) {
+                    lost = true;
                 }
             } catch (ConnectionException e) {
                 unanswered.set(e);

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -24,6 +25,8 @@ import java.util.stream.Stream;
 public final class KernelCounters {
     /** Not a counter: for how long the driver keeps the values, in milliseconds. */
     private static final String LIFESPAN = "lifespan";
+
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,9}");
 
     private final Path folder;
 
@@ -56,7 +59,9 @@ public final class KernelCounters {
     public List<Integer> ports(String device) {
         List<Integer> ports = new ArrayList<>();
         for (String name : names(folder.resolve(device).resolve("ports"))) {
-            ports.add(Integer.valueOf(name));
+            if (NUMBER.matcher(name).matches()) {
+                ports.add(Integer.valueOf(name));
+            }
         }
         ports.sort(null);
         return ports;

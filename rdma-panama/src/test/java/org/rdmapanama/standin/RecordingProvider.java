@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 import org.rdmapanama.Device;
@@ -203,6 +204,11 @@ public class RecordingProvider extends ProviderContext {
     @Override
     public int queryGidTable(long entries, int capacity) {
         return real.queryGidTable(entries, capacity);
+    }
+
+    @Override
+    public SortedMap<String, Long> portCounters(String deviceName, int port) {
+        return real.portCounters(deviceName, port);
     }
 
     @Override

@@ -179,9 +179,10 @@ final class SoftCompletionQueue {
     private void tellOverrun() {
         if (!overrun) {
             overrun = true;
-            context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
             LOG.warn(OVERRUN, SoftDevice.NAME, capacity());
+            // A program that has taken the asynchronous event finds this one in a recording.
             CompletionQueueOverrun.tell(SoftDevice.NAME, number, capacity());
+            context.asyncEvent(rdma_h.IBV_EVENT_CQ_ERR(), struct.address());
         }
     }
 

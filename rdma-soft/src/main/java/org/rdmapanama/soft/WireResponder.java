@@ -429,7 +429,9 @@ final class WireResponder extends DeferredSender {
     void refuseLate(int psn) {
         reads.clear();
         delay.acknowledged();
-        answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn);
+        if (answer(Aeth.nak(Aeth.REMOTE_ACCESS_ERROR), psn)) {
+            device.counts.add(WireCount.SENT_ERROR_NAKS);
+        }
         queuePair.fail(rdma_h.IBV_EVENT_QP_ACCESS_ERR());
     }
 

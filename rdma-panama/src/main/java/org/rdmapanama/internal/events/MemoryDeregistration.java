@@ -32,16 +32,20 @@ public final class MemoryDeregistration extends Event {
     }
 
     /**
-     * Called after the verb.
+     * Called after the verb. Throws nothing.
      *
      * @param result what it returned, negative for a failure
      */
     public void done(String deviceName, long byteSize, int result) {
-        if (shouldCommit()) {
-            device = deviceName;
-            bytes = byteSize;
-            errno = -result;
-            commit();
+        try {
+            if (shouldCommit()) {
+                device = deviceName;
+                bytes = byteSize;
+                errno = -result;
+                commit();
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // The verb has been called, and the caller must take note of what it did.
         }
     }
 }

@@ -36,17 +36,21 @@ public final class MemoryRegistration extends Event {
     }
 
     /**
-     * Called after the verb.
+     * Called after the verb. Throws nothing.
      *
      * @param result what it returned, negative for a failure
      */
     public void done(String deviceName, long byteSize, Object flags, long result) {
-        if (shouldCommit()) {
-            device = deviceName;
-            bytes = byteSize;
-            access = flags.toString();
-            errno = result < 0 ? (int) -result : 0;
-            commit();
+        try {
+            if (shouldCommit()) {
+                device = deviceName;
+                bytes = byteSize;
+                access = flags.toString();
+                errno = result < 0 ? (int) -result : 0;
+                commit();
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // The verb has been called, and the caller must take note of what it did.
         }
     }
 }

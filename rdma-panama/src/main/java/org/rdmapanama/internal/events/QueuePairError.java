@@ -14,6 +14,8 @@ import jdk.jfr.StackTrace;
 @Description("A completion or an asynchronous event told that a queue pair has failed")
 @StackTrace(false)
 public final class QueuePairError extends Event {
+    private static final QueuePairError ANY = new QueuePairError();
+
     @Label("Device")
     String device;
 
@@ -38,8 +40,11 @@ public final class QueuePairError extends Event {
 
     private QueuePairError() {}
 
-    /** Records a failure. */
+    /** Records a failure. Allocates nothing unless somebody records such events. */
     public static void tell(String device, int number, Object type, Object status, Object asyncEvent, Object cause) {
+        if (!ANY.isEnabled()) {
+            return;
+        }
         QueuePairError event = new QueuePairError();
         if (event.shouldCommit()) {
             event.device = device;

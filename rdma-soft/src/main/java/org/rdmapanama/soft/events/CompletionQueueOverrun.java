@@ -14,6 +14,8 @@ import jdk.jfr.StackTrace;
 @Description("A completion found no room in its queue and is lost; the queue pairs of the queue fail")
 @StackTrace(false)
 public final class CompletionQueueOverrun extends Event {
+    private static final CompletionQueueOverrun ANY = new CompletionQueueOverrun();
+
     @Label("Device")
     String device;
 
@@ -27,8 +29,11 @@ public final class CompletionQueueOverrun extends Event {
 
     private CompletionQueueOverrun() {}
 
-    /** Records an overrun. */
+    /** Records an overrun. Allocates nothing unless somebody records such events. */
     public static void tell(String device, int number, int entries) {
+        if (!ANY.isEnabled()) {
+            return;
+        }
         CompletionQueueOverrun event = new CompletionQueueOverrun();
         if (event.shouldCommit()) {
             event.device = device;

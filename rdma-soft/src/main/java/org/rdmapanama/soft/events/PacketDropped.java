@@ -16,6 +16,8 @@ import jdk.jfr.StackTrace;
 @Description("soft0 received a packet that it could not use")
 @StackTrace(false)
 public final class PacketDropped extends Event {
+    private static final PacketDropped ANY = new PacketDropped();
+
     public static final String CHECKSUM = "wrong checksum";
     public static final String MALFORMED = "malformed";
     public static final String NO_QUEUE_PAIR = "no such queue pair";
@@ -44,8 +46,14 @@ public final class PacketDropped extends Event {
 
     private PacketDropped() {}
 
-    /** Records a packet; the reason is one of the constants of this class. The peer is null on the same device. */
+    /**
+     * Records a packet; the reason is one of the constants of this class. The peer is null on the same device. Allocates
+     * nothing unless somebody records such events.
+     */
     public static void tell(String reason, InetSocketAddress peer, int queuePair, int bytes) {
+        if (!ANY.isEnabled()) {
+            return;
+        }
         PacketDropped event = new PacketDropped();
         if (event.shouldCommit()) {
             event.reason = reason;

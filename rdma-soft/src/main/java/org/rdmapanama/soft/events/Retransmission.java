@@ -15,6 +15,8 @@ import jdk.jfr.StackTrace;
 @Description("A queue pair of soft0 sends packets again whose answer is missing")
 @StackTrace(false)
 public final class Retransmission extends Event {
+    private static final Retransmission ANY = new Retransmission();
+
     /** The answer did not come within the timeout of the queue pair, which spends one of its retries. */
     public static final String TIMEOUT = "timeout";
 
@@ -47,9 +49,15 @@ public final class Retransmission extends Event {
 
     private Retransmission() {}
 
-    /** Records a retransmission; the cause is one of the constants of this class. */
+    /**
+     * Records a retransmission; the cause is one of the constants of this class. Allocates nothing unless somebody records
+     * such events.
+     */
     public static void tell(
             int queuePair, int destination, InetSocketAddress peer, String cause, int psn, int packets) {
+        if (!ANY.isEnabled()) {
+            return;
+        }
         Retransmission event = new Retransmission();
         if (event.shouldCommit()) {
             event.queuePair = queuePair;

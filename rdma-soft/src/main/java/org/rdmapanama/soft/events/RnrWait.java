@@ -16,6 +16,8 @@ import jdk.jfr.Timespan;
 @Description("A queue pair of soft0 waits before it tries again, because its peer has posted no receive")
 @StackTrace(false)
 public final class RnrWait extends Event {
+    private static final RnrWait ANY = new RnrWait();
+
     @Label("Queue Pair")
     int queuePair;
 
@@ -32,8 +34,13 @@ public final class RnrWait extends Event {
 
     private RnrWait() {}
 
-    /** Records a wait. The peer is null on the same device. */
+    /**
+     * Records a wait. The peer is null on the same device. Allocates nothing unless somebody records such events.
+     */
     public static void tell(int queuePair, int destination, InetSocketAddress peer, long nanos) {
+        if (!ANY.isEnabled()) {
+            return;
+        }
         RnrWait event = new RnrWait();
         if (event.shouldCommit()) {
             event.queuePair = queuePair;

@@ -1,7 +1,6 @@
 package org.rdmapanama.samples.top;
 
 import java.io.PrintWriter;
-import java.lang.reflect.UndeclaredThrowableException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -80,12 +79,16 @@ public final class TopCommand implements Callable<Integer> {
                 }
                 out.flush();
                 before = after;
-            } while (!once);
+                // Nobody may read any more: 'rdma top | head'.
+            } while (!once && !out.checkError());
         }
         return 0;
     }
 
     private Sample sample(WatchedJvms jvms) {
+        // Before the time is taken: it takes long for processes that were not there before.
+        List<WatchedJvms.Watched> processes = jvms.find();
+        long nanos = System.nanoTime();
         TreeMap<Sample.PortName, Traffic> ports = new TreeMap<>();
         List<String> notes = new ArrayList<>();
         for (String device : kernel.devices()) {
@@ -93,15 +96,15 @@ public final class TopCommand implements Callable<Integer> {
                 ports.put(new Sample.PortName(device, port, 0), Traffic.ofKernel(kernel.read(device, port)));
             }
         }
-        for (WatchedJvms.Watched each : jvms.find()) {
+        for (WatchedJvms.Watched each : processes) {
             try {
                 add(each, ports, notes);
-            } catch (UndeclaredThrowableException | IllegalStateException gone) {
-                // It has ended, or has no bean any more.
+            } catch (RuntimeException gone) {
+                // It has ended, has no bean any more, or that of another version. It must not end this command.
                 jvms.forget(each);
             }
         }
-        return new Sample(System.nanoTime(), ports, notes);
+        return new Sample(nanos, ports, notes);
     }
 
     private static void add(WatchedJvms.Watched jvm, Map<Sample.PortName, Traffic> ports, List<String> notes) {

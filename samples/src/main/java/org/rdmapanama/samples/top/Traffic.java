@@ -19,8 +19,9 @@ record Traffic(
     /** The unit of port_xmit_data and port_rcv_data, in bytes. */
     private static final long DATA_UNIT = 4;
 
-    private static final Pattern ERROR = Pattern.compile("err|discard|drop|timeout|nak|rnr|not_ready|repeated|retrans"
-            + "|out_of_seq|overrun|link_downed|constraint|malformed");
+    private static final Pattern ERROR =
+            Pattern.compile("(^|_)err|discard|drop|timeout|nak|rnr|not_ready|repeated|retrans"
+                    + "|out_of_seq|overrun|link_downed|constraint|malformed");
 
     /** Reads the counters of a device of the kernel: those of InfiniBand, which most drivers have, or those of Soft-RoCE. */
     static Traffic ofKernel(Map<String, Long> counters) {

@@ -44,6 +44,10 @@ final class WatchedJvms implements AutoCloseable {
         if (System.getProperty("sun.tools.attach.attachTimeout") == null) {
             System.setProperty("sun.tools.attach.attachTimeout", ATTACH_MILLIS);
         }
+        // Of each call of a bean. RMI reads it once, when it begins.
+        if (System.getProperty("sun.rmi.transport.tcp.responseTimeout") == null) {
+            System.setProperty("sun.rmi.transport.tcp.responseTimeout", ATTACH_MILLIS);
+        }
     }
 
     /** Returns those that there are now. */
@@ -75,12 +79,15 @@ final class WatchedJvms implements AutoCloseable {
         others.add(gone.pid());
     }
 
-    /** Whether it is of this user, and not this process itself. */
+    /** Whether it is of this user, not in a container of its own, and not this process itself. */
     private static boolean isAnother(long pid) {
+        Path other = Path.of("/proc", Long.toString(pid));
+        Path own = Path.of("/proc/self");
         try {
             return pid != ProcessHandle.current().pid()
-                    && Files.getOwner(Path.of("/proc", Long.toString(pid)))
-                            .equals(Files.getOwner(Path.of("/proc/self")));
+                    && Files.getOwner(other).equals(Files.getOwner(own))
+                    && Files.readSymbolicLink(other.resolve("ns/pid"))
+                            .equals(Files.readSymbolicLink(own.resolve("ns/pid")));
         } catch (IOException gone) {
             return false;
         }
@@ -104,7 +111,7 @@ final class WatchedJvms implements AutoCloseable {
             } finally {
                 machine.detach();
             }
-        } catch (AttachNotSupportedException | IOException gone) {
+        } catch (AttachNotSupportedException | IOException | RuntimeException gone) {
             others.add(pid);
         }
     }
