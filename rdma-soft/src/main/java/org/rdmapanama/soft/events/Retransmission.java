@@ -3,7 +3,6 @@ package org.rdmapanama.soft.events;
 import java.net.InetSocketAddress;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
-import jdk.jfr.Event;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -14,7 +13,7 @@ import jdk.jfr.StackTrace;
 @Label("Retransmission")
 @Description("A queue pair of soft0 sends packets again whose answer is missing")
 @StackTrace(false)
-public final class Retransmission extends Event {
+public final class Retransmission extends PairEvent {
     private static final Retransmission ANY = new Retransmission();
 
     /** The answer did not come within the timeout of the queue pair, which spends one of its retries. */
@@ -25,15 +24,6 @@ public final class Retransmission extends Event {
 
     /** The answer takes longer than usual: one packet is sent again, to ask for it. */
     public static final String PROBE = "probe";
-
-    @Label("Queue Pair")
-    int queuePair;
-
-    @Label("Peer's Queue Pair")
-    int destination;
-
-    @Label("Peer")
-    String peer;
 
     @Label("Cause")
     @Description("timeout, gap or probe")
@@ -60,9 +50,7 @@ public final class Retransmission extends Event {
         }
         Retransmission event = new Retransmission();
         if (event.shouldCommit()) {
-            event.queuePair = queuePair;
-            event.destination = destination;
-            event.peer = Peers.text(peer);
+            event.between(queuePair, destination, peer);
             event.cause = cause;
             event.psn = psn;
             event.packets = packets;

@@ -3,7 +3,6 @@ package org.rdmapanama.soft.events;
 import java.net.InetSocketAddress;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
-import jdk.jfr.Event;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -15,17 +14,8 @@ import jdk.jfr.Timespan;
 @Label("Receiver Not Ready")
 @Description("A queue pair of soft0 waits before it tries again, because its peer has posted no receive")
 @StackTrace(false)
-public final class RnrWait extends Event {
+public final class RnrWait extends PairEvent {
     private static final RnrWait ANY = new RnrWait();
-
-    @Label("Queue Pair")
-    int queuePair;
-
-    @Label("Peer's Queue Pair")
-    int destination;
-
-    @Label("Peer")
-    String peer;
 
     @Label("Wait")
     @Description("How long it waits, as the peer demands")
@@ -43,9 +33,7 @@ public final class RnrWait extends Event {
         }
         RnrWait event = new RnrWait();
         if (event.shouldCommit()) {
-            event.queuePair = queuePair;
-            event.destination = destination;
-            event.peer = Peers.text(peer);
+            event.between(queuePair, destination, peer);
             event.wait = nanos;
             event.commit();
         }

@@ -3,7 +3,6 @@ package org.rdmapanama.soft.events;
 import java.net.InetSocketAddress;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
-import jdk.jfr.Event;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -17,17 +16,8 @@ import jdk.jfr.Threshold;
         "A queue pair of soft0 waited because all queue pairs together had as much in flight to its peer as they may")
 @StackTrace(false)
 @Threshold("1 ms")
-public final class WindowStall extends Event {
+public final class WindowStall extends PairEvent {
     private static final WindowStall ANY = new WindowStall();
-
-    @Label("Queue Pair")
-    int queuePair;
-
-    @Label("Peer's Queue Pair")
-    int destination;
-
-    @Label("Peer")
-    String peer;
 
     private WindowStall() {}
 
@@ -44,9 +34,7 @@ public final class WindowStall extends Event {
     /** Called when the wait ends. */
     public void done(int number, int peersNumber, InetSocketAddress address) {
         if (shouldCommit()) {
-            queuePair = number;
-            destination = peersNumber;
-            peer = Peers.text(address);
+            between(number, peersNumber, address);
             commit();
         }
     }
