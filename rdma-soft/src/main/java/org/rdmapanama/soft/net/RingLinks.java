@@ -84,10 +84,8 @@ final class RingLinks {
     /** How many packets were received. */
     private long received;
 
-    /** Whether the memory of a link has ever been gone, and when that was found last. */
-    private boolean wasTruncated;
-
-    private long truncatedAt;
+    /** When the memory of a link was found to be gone last, by System.nanoTime(). */
+    private long truncatedAt = System.nanoTime() - LATE_NANOS;
 
     RingLinks(String device, Bell bell, RingCapture capture) {
         this.device = device;
@@ -340,11 +338,10 @@ final class RingLinks {
      * just now: the JVM reports a fault at a later moment, so one link can cause several reports.
      */
     boolean endTruncated() {
-        boolean any = wasTruncated && System.nanoTime() - truncatedAt < LATE_NANOS;
+        boolean any = System.nanoTime() - truncatedAt < LATE_NANOS;
         for (RingLink each : List.copyOf(links)) {
             if (each.file.isTruncated()) {
                 any = true;
-                wasTruncated = true;
                 truncatedAt = System.nanoTime();
                 end(each, "its file has become shorter");
             }
