@@ -41,7 +41,7 @@ public final class RdmaManagement {
         System.setProperty(PROPERTY, "true");
     }
 
-    /** Ends what {@link #register} began. Does nothing if there is no bean. */
+    /** Removes the bean that {@link #register} has registered. Does nothing if there is none. */
     public static void unregister() {
         System.clearProperty(PROPERTY);
         try {

@@ -47,7 +47,7 @@ class ReceiveShortageTest {
         }
     }
 
-    /** Messages that find no receive one after the other, each for a moment, are no news. */
+    /** Messages that find no receive one after the other, each for a moment, are not warned of. */
     @Test
     void shouldTellOneMessageFromTheNext() {
         ReceiveShortage shortage = new ReceiveShortage();

@@ -9,7 +9,7 @@ import java.util.function.Function;
 import org.rdmapanama.Context;
 
 /**
- * The open contexts of this process, and the servers that listen, for whoever watches the process. It keeps no object alive.
+ * The open contexts of this process, and the servers that listen, for programs that watch it. It keeps no object alive.
  *
  * <p>Threads: any. The monitor is held for a moment only, when something is opened, closed or listed.
  */

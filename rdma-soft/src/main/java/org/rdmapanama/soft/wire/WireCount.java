@@ -12,7 +12,7 @@ public enum WireCount {
     RECEIVED_PACKETS,
     /** The bytes of these packets, likewise. */
     RECEIVED_BYTES,
-    /** Messages between two queue pairs of this device, for which there are no packets. */
+    /** Messages between two queue pairs of this device, which need no packets. */
     LOCAL_MESSAGES,
     /** The bytes of these messages. */
     LOCAL_BYTES,

@@ -74,7 +74,7 @@ final class RunFolder {
         stopped = latch;
     }
 
-    /** Keeps the folder after a failure. Returns false if the run was interrupted, so that the failure is no news. */
+    /** Keeps the folder after a failure. Returns false if the run was interrupted, which explains the failure. */
     boolean keep() {
         return end.compareAndSet(null, End.FAILURE);
     }
