@@ -17,6 +17,7 @@ import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_moderate_cq;
 import org.rdmapanama.ffm.verbs.ibv_modify_cq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.internal.events.CompletionWait;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.DirectCompletionQueue;
@@ -153,6 +154,9 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
             }
             if (completions.polled(count)) {
                 completions.noteFailures(this);
+            }
+            if (Traffic.COUNTED) {
+                completions.noteTraffic(this);
             }
             return count;
         } finally {

@@ -7,6 +7,7 @@ import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.DirectCompletionQueue;
 
@@ -162,6 +163,8 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
         }
         if (current && cursor.isFailure()) {
             cursor.noteFailure();
+        } else if (Traffic.COUNTED && current) {
+            cursor.noteTraffic();
         }
         return current;
     }

@@ -8,6 +8,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
 import org.rdmapanama.internal.AddressStructs;
+import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.internal.events.QueuePairError;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
@@ -90,6 +91,9 @@ final class FirstFailure {
                 endedHere = false;
                 peerNumber = null;
                 path = null;
+                if (Traffic.COUNTED) {
+                    queuePair.trafficCounts().reset();
+                }
             }
             case ERR -> endedHere = true;
             // Sends go on after an error of a type without retransmission.
@@ -107,6 +111,9 @@ final class FirstFailure {
      */
     void note(CompletionQueue queue, CompletionStatus status, long workRequestId, int vendorError) {
         completions.incrementAndGet();
+        if (Traffic.COUNTED) {
+            queuePair.trafficCounts().failed();
+        }
         QueuePairFailure known = first;
         boolean flushed = status == CompletionStatus.WR_FLUSH_ERR;
         if (known != null && (flushed || known.isCauseKnown())) {

@@ -476,6 +476,16 @@ public final class PollCursor implements AutoCloseable {
         queue.noteFailure(queuePair(), status(), id(), vendorError());
     }
 
+    /** Tells the queue pair of the current completion that it succeeded. */
+    void noteTraffic() {
+        QueuePair queuePair = queuePair();
+        if (queuePair != null) {
+            boolean receive = (verbs.readOpcode(address) & rdma_h.IBV_WC_RECV()) != 0;
+            boolean readsLength = (readable & CompletionField.BYTE_LEN.code()) != 0;
+            queuePair.trafficCounts().completed(receive, receive && readsLength ? verbs.readByteLen(address) : 0);
+        }
+    }
+
     /** Returns the queue pair of the current completion; null if it is not known, or closed. */
     private QueuePair queuePair() {
         return readsNumber()

@@ -12,12 +12,14 @@ import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.counts.QueuePairCounts;
+import org.rdmapanama.counts.QueuePairTraffic;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.internal.OpaqueCount;
+import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DirectQueuePair;
 import org.rdmapanama.internal.provider.PostVerbs;
@@ -100,6 +102,9 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private final OpaqueCount postedSends = new OpaqueCount();
     private final OpaqueCount postedReceives = new OpaqueCount();
 
+    /** Null if it is not counted. */
+    private final Traffic traffic;
+
     QueuePair(
             Context context,
             ProtectionDomain protectionDomain,
@@ -126,6 +131,9 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         number = ibv_qp.qp_num(struct);
         direct = DirectQueues.queuePair(context, protectionDomain, options, address, granted);
         posting = direct == null ? provider : direct;
+        traffic = Traffic.COUNTED
+                ? new Traffic(granted.maxSendWorkRequests(), options.signalsAll(), takesReceives)
+                : null;
         groups = new MulticastGroups(this);
         control = new QueuePairControl(this);
         connecting = new Connecting(this);
@@ -279,9 +287,35 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return new QueuePairCounts(postedSends.get(), postedReceives.get(), failures.completions());
     }
 
+    /**
+     * Returns what this has moved and what is under way. Any thread may call this at any time, also after closing; it takes
+     * no lock.
+     *
+     * @return the counts at this moment; empty unless the program was started with {@code -Dorg.rdmapanama.traffic=true}
+     */
+    public final Optional<QueuePairTraffic> traffic() {
+        return Optional.ofNullable(traffic).map(Traffic::get);
+    }
+
+    /** Null if {@link Traffic#COUNTED} is false. */
+    final Traffic trafficCounts() {
+        return traffic;
+    }
+
     /** Counts requests that the driver has accepted into the send queue. */
     final void countSends(int requests) {
         postedSends.add(requests);
+        if (Traffic.COUNTED) {
+            traffic.accepted();
+        }
+    }
+
+    /** Takes note of the sends of a chain before another one that are about to be posted, or of all if that is null. */
+    private void announce(SendWorkRequest first, SendWorkRequest end) {
+        traffic.begin();
+        for (SendWorkRequest request = first; request != end; request = request.next()) {
+            traffic.announce(request.dataLength(), request.isSignaled());
+        }
     }
 
     /**
@@ -627,12 +661,19 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
 
     private int postChain(SendWorkRequest first, long chain, int length) {
         requireReadyToSend();
+        if (Traffic.COUNTED) {
+            announce(first, null);
+        }
         int result = posting.postSend(address, chain, first.addressOfFirstNotPosted());
         if (result == POSTED) {
             first.firstNotPosted(0);
-            postedSends.add(length);
+            countSends(length);
         } else {
-            postedSends.add(ChainedRequest.countPosted(first));
+            if (Traffic.COUNTED) {
+                SendWorkRequest rest = ChainedRequest.rest(first);
+                announce(first, rest == null ? first : rest);
+            }
+            countSends(ChainedRequest.countPosted(first));
         }
         return result;
     }
@@ -726,8 +767,14 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             try {
                 requireReadyToSend();
                 DirectQueues.refuseWindows(this);
+                if (Traffic.COUNTED) {
+                    traffic.begin();
+                    traffic.announce(0, signaled);
+                }
                 int result = window.bind(this, binding, id, signaled);
-                postedSends.add(result == POSTED ? 1 : 0);
+                if (result == POSTED) {
+                    countSends(1);
+                }
                 return result;
             } finally {
                 endCall();
@@ -787,13 +834,20 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             int result = posting.postReceive(address, chain, first.addressOfFirstNotPosted());
             if (result == POSTED) {
                 first.firstNotPosted(0);
-                postedReceives.add(length);
+                countReceives(length);
             } else {
-                postedReceives.add(ChainedRequest.countPosted(first));
+                countReceives(ChainedRequest.countPosted(first));
             }
             return postedOrFull("ibv_post_recv", result);
         } finally {
             exitData(before);
+        }
+    }
+
+    private void countReceives(int requests) {
+        postedReceives.add(requests);
+        if (Traffic.COUNTED) {
+            traffic.receivesAccepted(requests);
         }
     }
 

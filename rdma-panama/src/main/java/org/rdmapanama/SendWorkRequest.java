@@ -540,6 +540,16 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
         }
     }
 
+    /** How many bytes of data this has. */
+    long dataLength() {
+        return segments.totalLength();
+    }
+
+    /** Whether this asks for a completion. */
+    boolean isSignaled() {
+        return (struct.get(JAVA_INT, SEND_FLAGS) & SIGNALED) != 0;
+    }
+
     private long inlineLength() {
         return inline ? segments.totalLength() : 0;
     }

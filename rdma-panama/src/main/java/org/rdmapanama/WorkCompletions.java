@@ -161,6 +161,17 @@ public final class WorkCompletions {
         }
     }
 
+    /** Tells the queue pairs of successful completions. */
+    void noteTraffic(CompletionQueue queue) {
+        for (int i = 0; i < count; i++) {
+            QueuePair queuePair = succeeded(i) ? queue.context().queuePair(queue, queuePairNumber(i)) : null;
+            if (queuePair != null) {
+                boolean receive = (batch.getInt(at(i, OPCODE)) & RECEIVE) != 0;
+                queuePair.trafficCounts().completed(receive, receive ? byteLength(i) : 0);
+            }
+        }
+    }
+
     /** {@return the number of completions that one poll may take} */
     public int capacity() {
         return capacity;

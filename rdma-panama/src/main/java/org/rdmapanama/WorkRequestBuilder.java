@@ -14,6 +14,7 @@ import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
+import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.SendVerbs;
 import org.rdmapanama.memory.FlushLevel;
@@ -208,6 +209,9 @@ public final class WorkRequestBuilder implements AutoCloseable {
         flags = 0;
         torn = false;
         emitted = 0;
+        if (Traffic.COUNTED) {
+            queuePair.trafficCounts().begin();
+        }
         return true;
     }
 
@@ -988,6 +992,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     /** An operation that needs no other object but its region. */
     private void emitFrequent() {
         int code = operation;
+        announce();
         operation = 0;
         segmentCount = 0;
         segmentBytes = 0;
@@ -1010,6 +1015,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         checkWhole();
         hold();
         try {
+            announce();
             torn = true;
             // Soft-RoCE needs the flag, and the other drivers ignore it.
             verbs.identify(extended, operationId, bufferCount > 0 ? operationFlags | INLINE : operationFlags);
@@ -1028,6 +1034,12 @@ public final class WorkRequestBuilder implements AutoCloseable {
         } finally {
             release();
             forget();
+        }
+    }
+
+    private void announce() {
+        if (Traffic.COUNTED) {
+            queuePair.trafficCounts().announce(segmentBytes + inlineBytes, (operationFlags & SIGNALED) != 0);
         }
     }
 

@@ -87,6 +87,7 @@ final class Uses {
             "ProtectionDomain.handle",
             "QueuePair.capabilities",
             "QueuePair.counts",
+            "QueuePair.traffic",
             "QueuePair.failure",
             "QueuePair.isDirect",
             "QueuePair.number",

@@ -29,6 +29,7 @@ final class RdmaBean implements RdmaMXBean {
                     .forEach(queuePair -> all.add(new OpenQueuePair(
                             queuePair.toString(),
                             queuePair.counts(),
+                            queuePair.traffic().orElse(null),
                             queuePair.failure().map(QueuePairFailure::toString).orElse(""))));
         }
         return all;

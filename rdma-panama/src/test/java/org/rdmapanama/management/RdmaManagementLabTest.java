@@ -57,7 +57,7 @@ class RdmaManagementLabTest {
                 assertEquals(new QueuePairCounts(1, 0, 1), failed.counts());
                 assertTrue(failed.failure().contains("REM_ACCESS_ERR"), failed::toString);
                 assertTrue(pairs.contains(
-                        new OpenQueuePair(pair.b.queuePair.toString(), new QueuePairCounts(0, 0, 0), "")));
+                        new OpenQueuePair(pair.b.queuePair.toString(), new QueuePairCounts(0, 0, 0), null, "")));
                 List<PortCount> ports = Async.get(Async.start(bean::getPorts));
                 assertEquals(
                         pair.a.context.portCounters(1).keySet(),
