@@ -1,0 +1,99 @@
+package org.rdmapanama.micrometer;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.Objects;
+import java.util.function.ToDoubleFunction;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.counts.QueuePairTraffic;
+
+/**
+ * What was posted to a queue pair and what failed, and, in a program that was started with {@code
+ * -Dorg.rdmapanama.traffic=true}, what it has moved.
+ *
+ * <ul>
+ *   <li>{@code rdma.queue.pair.posted}, with the tag {@code kind}: {@code send} or {@code receive}
+ *   <li>{@code rdma.queue.pair.failed}: completions with an error status
+ *   <li>{@code rdma.queue.pair.completed}, with the tag {@code kind}, {@code rdma.queue.pair.posted.bytes}, {@code
+ *       rdma.queue.pair.received.bytes} and {@code rdma.queue.pair.outstanding}: see {@link QueuePairTraffic}
+ * </ul>
+ *
+ * The number of a queue pair is not a tag, because numbers come and go: name the queue pair by a tag of its purpose.
+ *
+ * <p>Threads: any.
+ */
+public final class QueuePairMetrics implements MeterBinder {
+    private static final QueuePairTraffic NONE = new QueuePairTraffic(0, 0, 0, 0, 0);
+
+    private final QueuePair queuePair;
+    private final Tags tags;
+
+    /**
+     * Prepares the meters of a queue pair.
+     *
+     * @param queuePair the queue pair
+     * @param tags tags that tell it from others, such as its purpose
+     * @throws NullPointerException when an argument is null
+     */
+    public QueuePairMetrics(QueuePair queuePair, Tags tags) {
+        this.queuePair = Objects.requireNonNull(queuePair, "queuePair");
+        this.tags = Objects.requireNonNull(tags, "tags");
+    }
+
+    /**
+     * Adds the meters.
+     *
+     * @param registry where to
+     */
+    @Override
+    public void bindTo(MeterRegistry registry) {
+        count(registry, "posted", "send", each -> each.counts().postedSends());
+        count(registry, "posted", "receive", each -> each.counts().postedReceives());
+        FunctionCounter.builder(
+                        "rdma.queue.pair.failed",
+                        queuePair,
+                        each -> each.counts().failedCompletions())
+                .tags(tags)
+                .description("Completions with an error status")
+                .register(registry);
+        if (queuePair.traffic().isPresent()) {
+            bindTraffic(registry);
+        }
+    }
+
+    private void bindTraffic(MeterRegistry registry) {
+        count(registry, "completed", "send", each -> traffic(each).completedSends());
+        count(registry, "completed", "receive", each -> traffic(each).completedReceives());
+        bytes(registry, "posted", each -> traffic(each).postedBytes());
+        bytes(registry, "received", each -> traffic(each).receivedBytes());
+        Gauge.builder(
+                        "rdma.queue.pair.outstanding",
+                        queuePair,
+                        each -> traffic(each).outstanding())
+                .tags(tags)
+                .description("Work requests that are not known to have ended")
+                .register(registry);
+    }
+
+    private static QueuePairTraffic traffic(QueuePair queuePair) {
+        return queuePair.traffic().orElse(NONE);
+    }
+
+    private void count(MeterRegistry registry, String name, String kind, ToDoubleFunction<QueuePair> value) {
+        FunctionCounter.builder("rdma.queue.pair." + name, queuePair, value)
+                .tags(tags.and("kind", kind))
+                .description("Work requests that were " + name)
+                .register(registry);
+    }
+
+    private void bytes(MeterRegistry registry, String name, ToDoubleFunction<QueuePair> value) {
+        FunctionCounter.builder("rdma.queue.pair." + name + ".bytes", queuePair, value)
+                .tags(tags)
+                .baseUnit("bytes")
+                .description("Bytes of work requests that were " + name)
+                .register(registry);
+    }
+}
