@@ -6,6 +6,7 @@ import org.rdmapanama.soft.wire.Bth;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
+import org.rdmapanama.soft.wire.WireCount;
 
 /**
  * The sending half of a UD queue pair. Datagrams are not acknowledged, so each work request completes once it is sent
@@ -64,6 +65,7 @@ final class DatagramRequester extends Requester {
         }
         if (SendQueue.bytes(slot) > device.mtuBytes()) {
             // Like Soft-RoCE: completes as sent, but is never delivered.
+            device.counts.add(WireCount.DROPPED_TOO_LONG);
             return VerbsConstants.SUCCESS;
         }
         int given = Memory.getInt(slot + SendQueue.QKEY);
@@ -116,10 +118,18 @@ final class DatagramRequester extends Requester {
 
     /** Delivers a datagram to a queue pair of this device, or drops it if that cannot receive it. */
     void deliver(SoftQueuePair peer, long slot, SoftAddressHandle to, int key) {
-        if (peer == null || peer.type != VerbsConstants.UD || !peer.canReceive() || peer.qkey() != key) {
+        long bytes = SendQueue.bytes(slot);
+        WireCount reason = peer == null ? WireCount.DROPPED_NO_QUEUE_PAIR : peer.reasonToDropDatagram(key);
+        if (reason != null) {
+            device.counts.add(reason);
+            if (peer == null) {
+                int number = Memory.getInt(slot + SendQueue.REMOTE_QP);
+                PacketDropped.tell(PacketDropped.NO_QUEUE_PAIR, null, number, (int) bytes);
+            } else {
+                PacketDropped.tell(PacketDropped.DATAGRAM, null, peer.number, (int) bytes);
+            }
             return;
         }
-        long bytes = SendQueue.bytes(slot);
         boolean immediate = Memory.getInt(slot + SendQueue.OPCODE) == VerbsConstants.WR_SEND_IMM;
         boolean received = peer.responder.datagram(
                 data.at(slot, 0),
@@ -129,7 +139,9 @@ final class DatagramRequester extends Requester {
                 immediate ? Memory.getInt(slot + SendQueue.IMMEDIATE) : 0,
                 queuePair.number,
                 SendQueue.isSolicited(slot));
-        if (!received) {
+        if (received) {
+            device.counts.addLocalMessage(bytes);
+        } else {
             PacketDropped.tell(PacketDropped.DATAGRAM, null, peer.number, (int) bytes);
         }
     }

@@ -88,8 +88,6 @@ final class LocalRequester extends Requester {
             return;
         }
         if (status == VerbsConstants.SUCCESS) {
-            device.counts.add(WireCount.LOCAL_MESSAGES);
-            device.counts.add(WireCount.LOCAL_BYTES, SendQueue.bytes(slot));
             queuePair.timer.resetRetries();
             queuePair.completeFirst();
         } else if (status == Responder.NOT_READY) {
@@ -134,9 +132,14 @@ final class LocalRequester extends Requester {
             return VerbsConstants.LOC_QP_OP_ERR;
         }
         int status = toPeer(slot, opcode, part);
-        boolean lost =
-                queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT);
-        return lost ? VerbsConstants.SUCCESS : status;
+        if (queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT)) {
+            device.counts.add(status == Responder.NOT_READY ? WireCount.DROPPED_NO_RECEIVE : WireCount.DROPPED_STATE);
+            return VerbsConstants.SUCCESS;
+        }
+        if (status == VerbsConstants.SUCCESS) {
+            device.counts.addLocalMessage(SendQueue.bytes(slot));
+        }
+        return status;
     }
 
     private int toPeer(long slot, int opcode, long part) {

@@ -748,7 +748,7 @@ final class SoftQueuePair {
 
     /** Handles a datagram of another device. Returns false if it cannot be received and is dropped. */
     boolean receiveDatagram(long packet, int opcode, int bytes, long header) {
-        WireCount dropped = reasonToDrop(packet);
+        WireCount dropped = reasonToDropDatagram(Deth.qkey(packet + Deth.OFFSET));
         if (dropped != null) {
             device.counts.add(dropped);
             return false;
@@ -764,15 +764,15 @@ final class SoftQueuePair {
                 Bth.solicited(packet));
     }
 
-    /** Returns how a datagram counts that is not received, or null. */
-    private WireCount reasonToDrop(long packet) {
+    /** Returns how a datagram with a Q_Key counts that is not received, or null. */
+    WireCount reasonToDropDatagram(int key) {
         if (type != VerbsConstants.UD) {
             return WireCount.DROPPED_NO_QUEUE_PAIR;
         }
         if (!canReceive()) {
             return WireCount.DROPPED_STATE;
         }
-        return Deth.qkey(packet + Deth.OFFSET) == qkey ? null : WireCount.DROPPED_QKEY;
+        return key == qkey ? null : WireCount.DROPPED_QKEY;
     }
 
     /** Completes the first work request. */

@@ -12,10 +12,14 @@ import java.nio.channels.DatagramChannel;
 import java.util.SortedMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.AddressHandle;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.QueuePair;
+import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.wire.WireCount;
 import org.rdmapanama.testing.Bound;
@@ -25,6 +29,9 @@ import org.rdmapanama.testing.Bound;
 class PortCountersTest {
     private static final int WRITES = 50;
     private static final int BYTES = 3000;
+
+    /** That of queue pairs that connect by themselves. */
+    private static final int QKEY = 0x1111_1111;
 
     private static SoftPair pair(QueuePairType type, String... settings) {
         ConnectOptions options = new ConnectOptions();
@@ -45,6 +52,11 @@ class PortCountersTest {
         for (int i = 0; i < WRITES; i++) {
             pair.complete(request);
         }
+    }
+
+    private static void complete(SoftPair pair, QueuePair from, SendWorkRequest request) {
+        from.postSend(request);
+        pair.next();
     }
 
     @Test
@@ -105,10 +117,44 @@ class PortCountersTest {
                 }
             }
         }
-        try (SoftPair pair = pair(QueuePairType.UC, "wire", "true")) {
-            pair.complete(pair.request().send().add(pair.region, 0, 8));
-            Bound.usual()
-                    .await("the message was not dropped", () -> count(pair.context, WireCount.DROPPED_NO_RECEIVE) == 1);
+        for (String wire : new String[] {"true", "false"}) {
+            try (SoftPair pair = pair(QueuePairType.UC, "wire", wire)) {
+                pair.complete(pair.request().send().add(pair.region, 0, 8));
+                Bound.usual()
+                        .await(
+                                "the message was not dropped",
+                                () -> count(pair.context, WireCount.DROPPED_NO_RECEIVE) == 1);
+                assertEquals(0, count(pair.context, WireCount.LOCAL_MESSAGES));
+            }
+        }
+    }
+
+    @Test
+    void shouldCountDatagrams() {
+        try (SoftPair pair = pair(QueuePairType.RC)) {
+            Context context = pair.context;
+            QueuePairOptions options = new QueuePairOptions(QueuePairType.UD, pair.queue);
+            QueuePair from = pair.domain.createQueuePair(options);
+            QueuePair to = pair.domain.createQueuePair(options);
+            Endpoint peer = to.localEndpoint();
+            AddressHandle way = pair.domain.createAddressHandle(from.pathTo(peer));
+            from.localEndpoint();
+            from.activate();
+            SendWorkRequest request = pair.request().send().add(pair.region, 0, 8);
+            complete(pair, from, request.to(way, to.number(), QKEY));
+            assertEquals(1, count(context, WireCount.DROPPED_STATE));
+            to.activate();
+            complete(pair, from, request.to(way, to.number(), QKEY));
+            assertEquals(1, count(context, WireCount.DROPPED_NO_RECEIVE));
+            to.postReceive(ReceiveWorkRequest.allocate(pair.arena, 1).add(pair.region, 64, 64));
+            complete(pair, from, request.to(way, to.number(), QKEY + 1));
+            assertEquals(1, count(context, WireCount.DROPPED_QKEY));
+            complete(pair, from, request.to(way, 0xabcdef, QKEY));
+            assertEquals(1, count(context, WireCount.DROPPED_NO_QUEUE_PAIR));
+            assertEquals(0, count(context, WireCount.LOCAL_MESSAGES));
+            complete(pair, from, request.to(way, to.number(), QKEY));
+            assertEquals(1, count(context, WireCount.LOCAL_MESSAGES));
+            assertEquals(8, count(context, WireCount.LOCAL_BYTES));
         }
     }
 

@@ -26,6 +26,12 @@ public final class WireCounts {
         add(what, 1);
     }
 
+    /** Counts a message that was delivered to a queue pair of the same device. The caller must hold the lock of the device. */
+    public void addLocalMessage(long bytes) {
+        add(WireCount.LOCAL_MESSAGES);
+        add(WireCount.LOCAL_BYTES, bytes);
+    }
+
     /** Returns a count. */
     public long get(WireCount what) {
         return (long) VALUES.getOpaque(values, what.ordinal());
