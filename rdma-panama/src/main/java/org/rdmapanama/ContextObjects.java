@@ -190,7 +190,7 @@ final class ContextObjects {
                 case ProtectionDomain domain -> domains++;
                 case MemoryRegion region -> {
                     regions++;
-                    bytes += region.byteSize() == Long.MAX_VALUE ? 0 : region.byteSize();
+                    bytes += region.sizeForCounts();
                 }
                 case CompletionQueue queue -> queues++;
                 case QueuePair pair -> pairs++;

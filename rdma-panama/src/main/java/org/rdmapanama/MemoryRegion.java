@@ -17,6 +17,7 @@ import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.events.MemoryDeregistration;
+import org.rdmapanama.internal.events.MemoryRegistration;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.RemoteMemory;
@@ -434,6 +435,7 @@ public final class MemoryRegion extends ContextObject {
         boolean moves = changes.memory() != null;
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment code = temporary.allocate(JAVA_INT);
+            MemoryRegistration event = new MemoryRegistration();
             int result = provider.reregisterMemory(
                     address,
                     change.flags,
@@ -442,6 +444,7 @@ public final class MemoryRegion extends ContextObject {
                     moves ? change.memory.byteSize() : 0,
                     changes.access() == null ? 0 : Codes.mask(change.access, AccessFlag::code),
                     code.address());
+            event.done(context.deviceName(), "ibv_rereg_mr", change.memory.byteSize(), change.access, result);
             if (result == 0) {
                 changed(change);
                 return;
@@ -484,11 +487,16 @@ public final class MemoryRegion extends ContextObject {
         return new ReregistrationException(errno, this + ", " + changes, failure, why);
     }
 
+    /** The size in bytes; 0 for a region of nothing or of everything. */
+    long sizeForCounts() {
+        return byteSize() == Long.MAX_VALUE ? 0 : byteSize();
+    }
+
     @Override
     int destroy() {
         MemoryDeregistration event = new MemoryDeregistration();
         int result = destroyWithWindows();
-        event.done(context.deviceName(), byteSize(), result);
+        event.done(context.deviceName(), sizeForCounts(), result);
         return result;
     }
 

@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongFunction;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Errno;
@@ -263,17 +264,26 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                                 .lost(() -> arena.leak(memory)),
                         () -> {
                             checkOpen();
-                            MemoryRegistration event = new MemoryRegistration();
-                            long mr = provider.registerMemory(
-                                    address,
-                                    memory.address(),
+                            return recorded(
+                                    verb,
                                     memory.byteSize(),
-                                    iova,
-                                    Codes.mask(flags, AccessFlag::code));
-                            event.done(context.deviceName(), memory.byteSize(), flags, mr);
-                            return mr;
+                                    flags,
+                                    () -> provider.registerMemory(
+                                            address,
+                                            memory.address(),
+                                            memory.byteSize(),
+                                            iova,
+                                            Codes.mask(flags, AccessFlag::code)));
                         },
                         wrapper));
+    }
+
+    /** Calls a verb that registers memory, and tells of it those who record. */
+    private long recorded(String verb, long byteSize, Set<AccessFlag> flags, LongSupplier registration) {
+        MemoryRegistration event = new MemoryRegistration();
+        long result = registration.getAsLong();
+        event.done(context.deviceName(), verb, byteSize, flags, result);
+        return result;
     }
 
     private static Set<AccessFlag> flags(AccessFlag... access) {
@@ -329,8 +339,12 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                                 .lost(arena::leak),
                         () -> {
                             checkOpen();
-                            return provider.registerMemory(
-                                    address, 0, SIZE_MAX, 0, Codes.mask(flags, AccessFlag::code));
+                            int mask = Codes.mask(flags, AccessFlag::code);
+                            return recorded(
+                                    "ibv_reg_mr",
+                                    0,
+                                    flags,
+                                    () -> provider.registerMemory(address, 0, SIZE_MAX, 0, mask));
                         },
                         mr -> MemoryRegion.ofEverything(this, mr, flags)));
     }
@@ -378,7 +392,11 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                         .capability("a driver with ibv_reg_dmabuf_mr, which no capability shows"),
                 () -> {
                     checkOpen();
-                    return provider.registerDmaBuffer(pd, offset, length, address, fileDescriptor, mask);
+                    return recorded(
+                            "ibv_reg_dmabuf_mr",
+                            length,
+                            flags,
+                            () -> provider.registerDmaBuffer(pd, offset, length, address, fileDescriptor, mask));
                 },
                 mr -> MemoryRegion.ofDmaBuffer(this, mr, address, length, flags));
     }
@@ -399,7 +417,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                         .capability("a driver with ibv_alloc_null_mr, which no capability shows"),
                 () -> {
                     checkOpen();
-                    return provider.allocateNullRegion(address);
+                    return recorded("ibv_alloc_null_mr", 0, Set.of(), () -> provider.allocateNullRegion(address));
                 },
                 mr -> MemoryRegion.ofNothing(this, mr));
     }
@@ -437,8 +455,12 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                 () -> {
                     checkOpen();
                     memory.checkOpen();
-                    return provider.registerDeviceMemory(
-                            address, memory.address, offset, length, Codes.mask(flags, AccessFlag::code));
+                    int mask = Codes.mask(flags, AccessFlag::code);
+                    return recorded(
+                            "ibv_reg_dm_mr",
+                            length,
+                            flags,
+                            () -> provider.registerDeviceMemory(address, memory.address, offset, length, mask));
                 },
                 mr -> MemoryRegion.ofDeviceMemory(this, mr, memory, length, flags));
     }

@@ -39,6 +39,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.CStructs;
 import org.rdmapanama.testing.ConnectedPair;
+import org.rdmapanama.testing.Lab;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.NeedsVirtualMachine;
 
@@ -656,8 +657,12 @@ class RegionsLabTest {
             Unsupported.verb(
                     "ibv_rereg_mr",
                     () -> region.reregister(new Reregistration().memory(bigger).access(WRITABLE)));
-            assertFalse(region.isUsable());
             assertTrue(region.isOpen());
+            if ("soft0".equals(Lab.FIRST_DEVICE)) {
+                assertTrue(region.isUsable(), "nothing was changed");
+                return;
+            }
+            assertFalse(region.isUsable());
             SendWorkRequest request = SendWorkRequest.allocate(arena, 1);
             assertThrows(IllegalStateException.class, () -> request.add(region, 0, 8));
             assertThrows(

@@ -13,6 +13,7 @@ import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.testing.Async;
@@ -37,6 +38,10 @@ class ConnectionEventsLabTest {
         return CmId.hostAndPort(address);
     }
 
+    private static String text(QueuePair queuePair) {
+        return "0x%06x".formatted(queuePair.number());
+    }
+
     @Test
     void shouldTellOfConnectionsOnBothSides() throws Exception {
         try (Flight flight = new Flight("ConnectionMade");
@@ -47,11 +52,11 @@ class ConnectionEventsLabTest {
             assertEquals(text(left.localAddress()), client.getString("localAddress"));
             assertEquals(text(left.remoteAddress()), client.getString("remoteAddress"));
             assertEquals(left.queuePair().context().deviceName(), client.getString("device"));
-            assertEquals(left.queuePair().number(), client.getInt("queuePair"));
+            assertEquals(text(left.queuePair()), client.getString("queuePair"));
             assertTrue(client.getDuration().isPositive());
             RecordedEvent server = of(made, "side", "server");
             assertEquals(text(left.localAddress()), server.getString("remoteAddress"));
-            assertEquals(pair.right.connection.queuePair().number(), server.getInt("queuePair"));
+            assertEquals(text(pair.right.connection.queuePair()), server.getString("queuePair"));
         }
     }
 
@@ -68,7 +73,7 @@ class ConnectionEventsLabTest {
             assertEquals("the peer has ended it", lost.getString("reason"));
             assertEquals(local, lost.getString("localAddress"));
             assertEquals(text(right.remoteAddress()), lost.getString("remoteAddress"));
-            assertEquals(right.queuePair().number(), lost.getInt("queuePair"));
+            assertEquals(text(right.queuePair()), lost.getString("queuePair"));
         }
     }
 
@@ -83,7 +88,7 @@ class ConnectionEventsLabTest {
                     flight.events(),
                     "reason",
                     left.connection.failure().orElseThrow().toString());
-            assertEquals(left.connection.queuePair().number(), lost.getInt("queuePair"));
+            assertEquals(text(left.connection.queuePair()), lost.getString("queuePair"));
         }
     }
 

@@ -2,6 +2,7 @@ package org.rdmapanama.soft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -20,7 +21,9 @@ import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.Reregistration;
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEvent;
@@ -47,6 +50,11 @@ class EventsTest {
                 .add(pair.region, 0, 8);
     }
 
+    /** The notation of all texts. */
+    private static String text(QueuePair queuePair) {
+        return "0x%06x".formatted(queuePair.number());
+    }
+
     @Test
     void shouldTellOfRegistrations() throws IOException {
         try (SoftPair pair = pair(false);
@@ -57,6 +65,7 @@ class EventsTest {
             region.close();
             RecordedEvent registration = made.only();
             assertEquals("soft0", registration.getString("device"));
+            assertEquals("ibv_reg_mr", registration.getString("verb"));
             assertEquals(BYTES, registration.getLong("bytes"));
             assertEquals("[LOCAL_WRITE, REMOTE_READ]", registration.getString("access"));
             assertEquals(0, registration.getInt("errno"));
@@ -71,6 +80,29 @@ class EventsTest {
         }
     }
 
+    @Test
+    void shouldTellOfChangedRegistrations() throws IOException {
+        try (SoftPair pair = pair(false);
+                Flight made = new Flight("MemoryRegistration")) {
+            MemoryRegion region = pair.domain.register(pair.arena.allocate(BYTES, 64), AccessFlag.LOCAL_WRITE);
+            Reregistration larger = new Reregistration().memory(pair.arena.allocate(2 * BYTES, 64));
+            assertThrows(UnsupportedVerbException.class, () -> region.reregister(larger));
+            assertTrue(region.isUsable());
+            assertThrows(
+                    UnsupportedVerbException.class,
+                    () -> pair.domain.registerDmaBuffer(0, 0, BYTES, 0, AccessFlag.LOCAL_WRITE));
+            assertEquals(
+                    List.of(
+                            "ibv_reg_mr " + BYTES + " 0",
+                            "ibv_rereg_mr " + 2 * BYTES + " 95",
+                            "ibv_reg_dmabuf_mr " + BYTES + " 95"),
+                    made.events().stream()
+                            .map(each ->
+                                    each.getString("verb") + " " + each.getLong("bytes") + " " + each.getInt("errno"))
+                            .toList());
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void shouldTellOfAQueuePairThatFails(boolean wire) throws IOException {
@@ -80,7 +112,7 @@ class EventsTest {
             assertEquals(CompletionStatus.REM_ACCESS_ERR, pair.next().status(0));
             RecordedEvent error = flight.only();
             assertEquals("soft0", error.getString("device"));
-            assertEquals(pair.a.number(), error.getInt("number"));
+            assertEquals(text(pair.a), error.getString("queuePair"));
             assertEquals("RC", error.getString("type"));
             assertEquals("REM_ACCESS_ERR", error.getString("status"));
             assertEquals("", error.getString("asyncEvent"));
@@ -101,7 +133,7 @@ class EventsTest {
             assertEquals(event.type().name(), recorded.getString("type"));
             assertEquals(event.source().toString(), recorded.getString("source"));
             RecordedEvent ofPeer = failures.events().stream()
-                    .filter(each -> each.getInt("number") == pair.b.number())
+                    .filter(each -> each.getString("queuePair").equals(text(pair.b)))
                     .findFirst()
                     .orElseThrow();
             assertEquals("QP_ACCESS_ERR", ofPeer.getString("asyncEvent"));
@@ -159,8 +191,8 @@ class EventsTest {
             assertTrue(causes.contains("gap"), causes::toString);
             assertTrue(causes.contains("timeout") || causes.contains("probe"), causes::toString);
             RecordedEvent any = all.getFirst();
-            assertEquals(pair.a.number(), any.getInt("queuePair"));
-            assertEquals(pair.b.number(), any.getInt("destination"));
+            assertEquals(text(pair.a), any.getString("queuePair"));
+            assertEquals(text(pair.b), any.getString("destination"));
             assertTrue(any.getInt("packets") >= 0);
             assertTrue(any.getString("peer").endsWith(":" + port(pair)), any::toString);
             assertEquals(List.of("RDMA", "soft0"), any.getEventType().getCategoryNames());
@@ -190,8 +222,8 @@ class EventsTest {
             assertEquals(CompletionStatus.SUCCESS, pair.next().status(0));
             assertEquals(CompletionStatus.SUCCESS, pair.next().status(0));
             RecordedEvent wait = flight.events().getFirst();
-            assertEquals(pair.a.number(), wait.getInt("queuePair"));
-            assertEquals(pair.b.number(), wait.getInt("destination"));
+            assertEquals(text(pair.a), wait.getString("queuePair"));
+            assertEquals(text(pair.b), wait.getString("destination"));
             assertEquals(wire, !wait.getString("peer").equals("this device"));
             assertEquals(Duration.ofNanos(640_000), wait.getDuration("wait"));
         }
@@ -211,15 +243,15 @@ class EventsTest {
             peer.send(Opcode.RC_RDMA_WRITE_ONLY, 0, 8, pair.memory.address(), 0, 8);
             peer.answer(0);
             Set<String> drops = flight.events().stream()
-                    .map(each -> each.getString("reason") + " " + Integer.toHexString(each.getInt("queuePair")))
+                    .map(each -> each.getString("reason") + " " + each.getString("queuePair"))
                     .collect(Collectors.toSet());
-            String number = Integer.toHexString(peer.queuePair.number());
+            String number = text(peer.queuePair);
             assertEquals(
                     Set.of(
-                            "no such queue pair abcdef",
+                            "no such queue pair 0xabcdef",
                             "of another transport than the queue pair " + number,
                             "no receive or another Q_Key " + number,
-                            "not from the peer of the queue pair " + Integer.toHexString(reset.number())),
+                            "not from the peer of the queue pair " + text(reset)),
                     drops);
         }
     }
@@ -239,7 +271,7 @@ class EventsTest {
                     .findFirst()
                     .orElseThrow();
             assertTrue(first.getLong("bytes") > 0);
-            assertEquals(0, first.getInt("queuePair"));
+            assertEquals("0x000000", first.getString("queuePair"));
         }
     }
 
@@ -249,10 +281,9 @@ class EventsTest {
                 Flight flight = new Flight("WindowStall")) {
             ManyPairs many = new ManyPairs(pair, 64, 20, new ConnectOptions());
             many.writeAndReadBack(2, 60_000, SoftPair.LIMIT);
-            Set<Integer> numbers =
-                    many.requesters.stream().map(QueuePair::number).collect(Collectors.toSet());
+            Set<String> numbers = many.requesters.stream().map(EventsTest::text).collect(Collectors.toSet());
             RecordedEvent stall = flight.events().stream()
-                    .filter(each -> numbers.contains(each.getInt("queuePair")))
+                    .filter(each -> numbers.contains(each.getString("queuePair")))
                     .findFirst()
                     .orElseThrow();
             assertTrue(stall.getDuration().isPositive());

@@ -19,6 +19,7 @@ public final class MemoryDeregistration extends Event {
     String device;
 
     @Label("Size")
+    @Description("0 for a region without a size, of nothing or of all memory")
     @DataAmount
     long bytes;
 

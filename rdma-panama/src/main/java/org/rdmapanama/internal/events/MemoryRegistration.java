@@ -8,17 +8,22 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** Memory was registered, or could not be. Its duration is that of the verb. */
+/** Memory was registered, or its registration changed, or that failed. Its duration is that of the verb. */
 @Name("org.rdmapanama.MemoryRegistration")
 @Category("RDMA")
 @Label("Memory Registration")
-@Description("Memory was registered with a device, which pins its pages, or could not be")
+@Description("Memory was registered with a device, which pins its pages, or a registration was changed, or that failed")
 @StackTrace
 public final class MemoryRegistration extends Event {
     @Label("Device")
     String device;
 
+    @Label("Verb")
+    @Description("ibv_reg_mr, or its kind for other memory or with other arguments")
+    String verb;
+
     @Label("Size")
+    @Description("0 for a region without a size, of nothing or of all memory")
     @DataAmount
     long bytes;
 
@@ -40,10 +45,11 @@ public final class MemoryRegistration extends Event {
      *
      * @param result what it returned, negative for a failure
      */
-    public void done(String deviceName, long byteSize, Object flags, long result) {
+    public void done(String deviceName, String called, long byteSize, Object flags, long result) {
         try {
             if (shouldCommit()) {
                 device = deviceName;
+                verb = called;
                 bytes = byteSize;
                 access = flags.toString();
                 errno = result < 0 ? (int) -result : 0;

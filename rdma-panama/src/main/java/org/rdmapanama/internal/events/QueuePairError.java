@@ -21,7 +21,7 @@ public final class QueuePairError extends Event {
 
     @Label("Queue Pair")
     @Description("The number of the queue pair")
-    int number;
+    String queuePair;
 
     @Label("Type")
     String type;
@@ -48,7 +48,7 @@ public final class QueuePairError extends Event {
         QueuePairError event = new QueuePairError();
         if (event.shouldCommit()) {
             event.device = device;
-            event.number = number;
+            event.queuePair = "0x%06x".formatted(number);
             event.type = type.toString();
             event.status = status.toString();
             event.asyncEvent = asyncEvent.toString();

@@ -2,9 +2,12 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
+import java.lang.foreign.ValueLayout;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
+import org.rdmapanama.ffm.verbs.rdma_h;
 
 /**
  * The verbs of one open device, over the C structures of {@code verbs.h}.
@@ -270,6 +273,7 @@ public abstract class ProviderContext implements PostVerbs, PollVerbs {
      */
     public int reregisterMemory(
             long memoryRegion, int flags, long protectionDomain, long address, long length, int access, long code) {
+        Native.MEMORY.set(ValueLayout.JAVA_INT, code, rdma_h.IBV_REREG_MR_ERR_INPUT());
         return -EOPNOTSUPP;
     }
 

@@ -37,8 +37,8 @@ public final class PacketDropped extends Event {
     String peer;
 
     @Label("Queue Pair")
-    @Description("The number of the queue pair that it was for; 0 if that is not known")
-    int queuePair;
+    @Description("The number of the queue pair that it was for; 0x000000 if that is not known")
+    String queuePair;
 
     @Label("Size")
     @DataAmount
@@ -58,7 +58,7 @@ public final class PacketDropped extends Event {
         if (event.shouldCommit()) {
             event.reason = reason;
             event.peer = Peers.text(peer);
-            event.queuePair = queuePair;
+            event.queuePair = "0x%06x".formatted(queuePair);
             event.bytes = bytes;
             event.commit();
         }

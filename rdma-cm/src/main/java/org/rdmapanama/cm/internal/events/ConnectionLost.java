@@ -22,7 +22,7 @@ public final class ConnectionLost extends Event {
 
     @Label("Queue Pair")
     @Description("The number of the queue pair on this side")
-    int queuePair;
+    String queuePair;
 
     @Label("Reason")
     String reason;
@@ -32,7 +32,7 @@ public final class ConnectionLost extends Event {
         if (shouldCommit()) {
             localAddress = local.toString();
             remoteAddress = remote.toString();
-            queuePair = number;
+            queuePair = "0x%06x".formatted(number);
             reason = String.valueOf(why);
             commit();
         }

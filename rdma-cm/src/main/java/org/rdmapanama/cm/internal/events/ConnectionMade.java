@@ -29,7 +29,7 @@ public final class ConnectionMade extends Event {
 
     @Label("Queue Pair")
     @Description("The number of the queue pair on this side")
-    int queuePair;
+    String queuePair;
 
     /** Records a connection. */
     public void tell(String theSide, Object local, Object remote, String deviceName, int number) {
@@ -38,7 +38,7 @@ public final class ConnectionMade extends Event {
             localAddress = local.toString();
             remoteAddress = remote.toString();
             device = deviceName;
-            queuePair = number;
+            queuePair = "0x%06x".formatted(number);
             commit();
         }
     }
