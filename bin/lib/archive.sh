@@ -48,8 +48,6 @@ archive_tests() {
     done
     # A listener of the tests puts cards into the JVM, if one is asked for.
     tests+=:$here/cards/target/classes
-    # No program of this repository depends on it.
-    tests+=:$here/rdma-micrometer/target/classes
     # The JVMs that the tests start get the same class path. An archive of classes fits class paths that begin with its jars.
     jars=$(<"$here/samples/target/test-classpath.txt"):$here/samples/target/modules/rdma-samples.jar
     jars+=:$here/bench/target/modules/rdma-bench.jar
