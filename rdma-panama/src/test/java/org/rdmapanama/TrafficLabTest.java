@@ -194,8 +194,8 @@ class TrafficLabTest {
                             .inlineData(pair.a.memory.asSlice(0, 20))
                             .signaled(false)
                             .rdmaWrite(to, key)
-                            .add(pair.a.region, 0, 100)
-                            .add(pair.a.region, 0, 200)
+                            .add(pair.a.region, 0, 150)
+                            .add(pair.a.region, 0, 150)
                             .complete();
                     assertTraffic(pair.a.queuePair, 328, 0, 0, 0, 3);
                     pair.a.await(2);
