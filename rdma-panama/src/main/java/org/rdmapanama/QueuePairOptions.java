@@ -171,6 +171,7 @@ public final class QueuePairOptions {
         QueuePairOptions options =
                 new QueuePairOptions(initial.type(), sendQueue, receiveQueue, initial.capabilities());
         options.sharedReceiveQueue = sharedReceiveQueue;
+        options.signalAll = initial.signalAll();
         return options;
     }
 
