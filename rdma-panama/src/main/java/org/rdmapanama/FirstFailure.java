@@ -97,7 +97,12 @@ final class FirstFailure {
             }
             case ERR -> endedHere = true;
             // Sends go on after an error of a type without retransmission.
-            case RTS -> first = null;
+            case RTS -> {
+                if (Traffic.COUNTED && first != null) {
+                    queuePair.trafficCounts().resumed();
+                }
+                first = null;
+            }
             default -> {
                 // It cannot be entered after an error.
             }
@@ -111,9 +116,6 @@ final class FirstFailure {
      */
     void note(CompletionQueue queue, CompletionStatus status, long workRequestId, int vendorError) {
         completions.incrementAndGet();
-        if (Traffic.COUNTED) {
-            queuePair.trafficCounts().failed();
-        }
         QueuePairFailure known = first;
         boolean flushed = status == CompletionStatus.WR_FLUSH_ERR;
         if (known != null && (flushed || known.isCauseKnown())) {

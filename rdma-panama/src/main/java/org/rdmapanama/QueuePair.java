@@ -132,7 +132,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         direct = DirectQueues.queuePair(context, protectionDomain, options, address, granted);
         posting = direct == null ? provider : direct;
         traffic = Traffic.COUNTED
-                ? new Traffic(granted.maxSendWorkRequests(), options.signalsAll(), takesReceives)
+                ? new Traffic(granted.maxSendWorkRequests(), options.signalsAll(), takesReceives, failures::completions)
                 : null;
         groups = new MulticastGroups(this);
         control = new QueuePairControl(this);

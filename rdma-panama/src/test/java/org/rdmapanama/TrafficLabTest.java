@@ -3,6 +3,8 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,15 +22,18 @@ import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.counts.QueuePairCounts;
 import org.rdmapanama.counts.QueuePairTraffic;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
 import org.rdmapanama.internal.Traffic;
 import org.rdmapanama.management.OpenQueuePair;
 import org.rdmapanama.management.RdmaMXBean;
 import org.rdmapanama.management.RdmaManagement;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 import org.rdmapanama.testing.Completion;
+import org.rdmapanama.testing.Completions;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
@@ -154,6 +159,62 @@ class TrafficLabTest {
                     assertTraffic(pair.b.queuePair, 0, 0, 0, 0, 1);
                     pair.b.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
                     assertTraffic(pair.b.queuePair, 0, 0, 0, 0, 0);
+                }
+            }
+        },
+        RESET {
+            @Override
+            void check() {
+                try (ConnectedPair pair =
+                        ConnectedPair.of(QueuePairType.RC).signalAll().open()) {
+                    QueuePair queuePair = pair.a.queuePair;
+                    pair.a.postReceive(1, 0, 8);
+                    pair.a.post(pair.a
+                            .request(2, 0, 8)
+                            .rdmaWrite(pair.b.region.address(), pair.b.region.rkey() ^ 0xff00)
+                            .next(pair.writeToB(3, 0, 8)));
+                    pair.a.await(3);
+                    queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                    pair.b.queuePair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                    Endpoint a = queuePair.localEndpoint(LabDevices.connectOptions());
+                    queuePair.connect(pair.b.queuePair.localEndpoint(LabDevices.connectOptions()));
+                    pair.b.queuePair.connect(a);
+                    for (int i = 1; i <= 3; i++) {
+                        pair.a.post(pair.writeToB(4, 0, 8));
+                        assertTraffic(queuePair, 16 + 8 * i, 0, i - 1, 0, 1);
+                        pair.a.await();
+                        assertTraffic(queuePair, 16 + 8 * i, 0, i, 0, 0);
+                    }
+                }
+            }
+        },
+        WRAPPED {
+            @Override
+            void check() {
+                try (VerbsArena arena = VerbsArena.ofConfined()) {
+                    Context context = Context.open(arena, LabDevices.first());
+                    CompletionQueue queue = context.createCompletionQueue(16);
+                    ProtectionDomain domain = context.allocateProtectionDomain();
+                    MemoryRegion region = domain.register(arena.allocate(64, 8), AccessFlag.LOCAL_WRITE);
+                    try (Arena temporary = Arena.ofConfined()) {
+                        MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
+                        new QueuePairOptions(QueuePairType.UD, queue)
+                                .signalAll(true)
+                                .write(attributes, domain.nativeAddress(), temporary);
+                        long made = domain.provider.createQueuePair(domain.nativeAddress(), attributes.address());
+                        QueuePair queuePair = QueuePair.ofNativeAddress(domain, queue, queue, made, Ownership.OWNED);
+                        Endpoint own = queuePair.localEndpoint(LabDevices.connectOptions());
+                        AddressHandle way = domain.createAddressHandle(queuePair.pathTo(own));
+                        queuePair.activate();
+                        queuePair.postSend(SendWorkRequest.allocate(arena, 1)
+                                .send()
+                                .signaled(false)
+                                .add(region, 0, 8)
+                                .to(way, own.queuePairNumber(), 0x1111_1111));
+                        assertTraffic(queuePair, 8, 0, 0, 0, 1);
+                        Completions.awaitAny(queue, new WorkCompletions(arena, 1));
+                        assertTraffic(queuePair, 8, 0, 1, 0, 0);
+                    }
                 }
             }
         },

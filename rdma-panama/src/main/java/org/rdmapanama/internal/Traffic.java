@@ -1,12 +1,15 @@
 package org.rdmapanama.internal;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.function.LongSupplier;
 import org.rdmapanama.counts.QueuePairTraffic;
 
 /**
  * Counts what a queue pair has moved and what is under way, in a program that asks for it.
  *
  * <p>Threads: one that posts sends, one that posts receives, one that polls for each completion queue, and any that reads. More
- * of a kind at once may lose counts, and do no other harm.
+ * of a kind at once may lose counts or count twice, and do no other harm.
  */
 public final class Traffic {
     /** The name of the system property. */
@@ -19,6 +22,8 @@ public final class Traffic {
 
     private static final int LARGEST_QUEUE = 1 << 20;
 
+    private static final VarHandle MARKS = MethodHandles.arrayElementVarHandle(long[].class);
+
     private final boolean signalAll;
     private final boolean ownReceives;
     private final OpaqueCount postedBytes = new OpaqueCount();
@@ -27,19 +32,21 @@ public final class Traffic {
     private final OpaqueCount completedReceives = new OpaqueCount();
     private final OpaqueCount postedSends = new OpaqueCount();
     private final OpaqueCount postedReceives = new OpaqueCount();
-    private final OpaqueCount failed = new OpaqueCount();
+
+    /** How many completions had an error status, of sends and of receives. */
+    private final LongSupplier failed;
 
     /** How many sends are known to have ended. */
     private final OpaqueCount endedSends = new OpaqueCount();
 
-    /** What was outstanding, as far as known, when the queues were emptied. */
+    /** What {@link #difference} was when the queues were emptied. */
     private final OpaqueCount forgotten = new OpaqueCount();
 
     /**
      * For each signaled send that may be under way, how many sends had been posted with it. Drivers free the place of a send
      * before its completion is polled, or afterwards, so there is room for more than the send queue has.
      */
-    private final OpaqueCount[] marks;
+    private final long[] marks;
 
     /** How many signaled sends were accepted. */
     private long signaled;
@@ -59,15 +66,14 @@ public final class Traffic {
      * @param sendQueueSize how many work requests the send queue takes
      * @param signalAll whether every send generates a completion
      * @param ownReceives whether receives are posted to the queue pair itself
+     * @param failed tells how many of its completions with an error status were polled
      */
-    public Traffic(int sendQueueSize, boolean signalAll, boolean ownReceives) {
+    public Traffic(int sendQueueSize, boolean signalAll, boolean ownReceives, LongSupplier failed) {
         this.signalAll = signalAll;
         this.ownReceives = ownReceives;
+        this.failed = failed;
         int room = Math.max(LEAST_MARKS, 4 * Math.min(sendQueueSize, LARGEST_QUEUE));
-        marks = new OpaqueCount[Integer.highestOneBit(2 * room - 1)];
-        for (int i = 0; i < marks.length; i++) {
-            marks[i] = new OpaqueCount();
-        }
+        marks = new long[Integer.highestOneBit(2 * room - 1)];
     }
 
     /** Begins a chain or a batch of sends. */
@@ -88,7 +94,7 @@ public final class Traffic {
         announced++;
         announcedBytes += bytes;
         if (asked || signalAll) {
-            mark(signaled + announcedSignaled).set(postedSends.get() + announced);
+            MARKS.setOpaque(marks, place(signaled + announcedSignaled), postedSends.get() + announced);
             announcedSignaled++;
         }
     }
@@ -122,28 +128,42 @@ public final class Traffic {
             receivedBytes.add(Integer.toUnsignedLong(bytes));
         } else {
             completedSends.add(1);
-            endedSends.set(Math.max(endedSends.get(), mark(answered).get()));
-            answered++;
+            long mark = (long) MARKS.getOpaque(marks, place(answered));
+            // An older mark tells that this completion is not that of a send that was counted, and the next one may be.
+            if (mark > endedSends.get()) {
+                endedSends.set(mark);
+                answered++;
+            }
         }
-    }
-
-    /** Takes note of a completion with an error status. */
-    public void failed() {
-        failed.add(1);
     }
 
     /** Takes note that both queues were emptied. */
     public void reset() {
+        endAllSends();
         forgotten.set(difference());
+    }
+
+    /** Takes note that the send queue was flushed after an error, and that sends go on. */
+    public void resumed() {
+        long before = difference();
+        endAllSends();
+        // The completions of those that were flushed may still come, and count as failed.
+        forgotten.add(difference() - before);
+    }
+
+    /** The next completion of a send is that of one that is posted from now on. */
+    private void endAllSends() {
+        endedSends.set(postedSends.get());
         answered = signaled;
     }
 
-    private OpaqueCount mark(long signaledBefore) {
-        return marks[(int) (signaledBefore & (marks.length - 1))];
+    /** Returns the place of the mark of a signaled send. */
+    private int place(long signaledBefore) {
+        return (int) (signaledBefore & (marks.length - 1));
     }
 
     private long difference() {
-        long ended = endedSends.get() + failed.get() + (ownReceives ? completedReceives.get() : 0);
+        long ended = endedSends.get() + failed.getAsLong() + (ownReceives ? completedReceives.get() : 0);
         return postedSends.get() + postedReceives.get() - ended;
     }
 
