@@ -133,7 +133,9 @@ final class LocalRequester extends Requester {
         }
         int status = toPeer(slot, opcode, part);
         if (queuePair.type == VerbsConstants.UC && (status == Responder.NOT_READY || status == Responder.SILENT)) {
-            device.counts.add(status == Responder.NOT_READY ? WireCount.DROPPED_NO_RECEIVE : WireCount.DROPPED_STATE);
+            if (status == Responder.NOT_READY) {
+                device.counts.add(WireCount.DROPPED_NO_RECEIVE);
+            }
             return VerbsConstants.SUCCESS;
         }
         if (status == VerbsConstants.SUCCESS) {
@@ -144,12 +146,9 @@ final class LocalRequester extends Requester {
 
     private int toPeer(long slot, int opcode, long part) {
         SoftQueuePair peer = device.queuePairs.get(queuePair.destination());
-        if (peer == null
-                || peer.type != queuePair.type
-                || peer.destination() != queuePair.number
-                || !peer.hasPeerHere()
-                || !peer.canReceive()) {
-            return Responder.SILENT;
+        WireCount reason = reasonToDrop(peer);
+        if (reason != null) {
+            return lost(reason);
         }
         peer.tellEstablished();
         if (opcode == VerbsConstants.WR_SEND
@@ -169,11 +168,30 @@ final class LocalRequester extends Requester {
         return VerbsConstants.LOC_QP_OP_ERR;
     }
 
+    /** Returns how a message counts that the peer does not receive, or null. */
+    private WireCount reasonToDrop(SoftQueuePair peer) {
+        if (peer == null || peer.type != queuePair.type) {
+            return WireCount.DROPPED_NO_QUEUE_PAIR;
+        }
+        if (!peer.canReceive()) {
+            return WireCount.DROPPED_STATE;
+        }
+        return peer.destination() == queuePair.number && peer.hasPeerHere() ? null : WireCount.DROPPED_STRANGER;
+    }
+
+    /** Counts a message that nothing sends again. Reliable ones are tried again. */
+    private int lost(WireCount reason) {
+        if (queuePair.type != VerbsConstants.RC) {
+            device.counts.add(reason);
+        }
+        return Responder.SILENT;
+    }
+
     private int send(SoftQueuePair peer, long slot, int opcode, long part) {
         long bytes = SendQueue.bytes(slot);
         if (done > 0 && !peer.responder.hasReceive()) {
             // The peer was reset and set up anew: earlier parts are lost.
-            return Responder.SILENT;
+            return lost(WireCount.DROPPED_STATE);
         }
         int status = peer.responder.send(data.at(slot, done), done, part, bytes);
         if (status > VerbsConstants.SUCCESS) {
@@ -252,10 +270,10 @@ final class LocalRequester extends Requester {
     // What a packet would tell by a NAK.
 
     /** Fails the receive in use and the peer; an unreliable one only loses the message. */
-    private static int failReceive(SoftQueuePair peer, int status) {
+    private int failReceive(SoftQueuePair peer, int status) {
         if (peer.type != VerbsConstants.RC) {
             // The receive is kept for the next message.
-            return Responder.SILENT;
+            return lost(WireCount.DROPPED_TOO_LONG);
         }
         peer.responder.failReceive(status);
         peer.fail();

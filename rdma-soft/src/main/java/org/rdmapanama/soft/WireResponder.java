@@ -468,6 +468,7 @@ final class WireResponder extends DeferredSender {
     private void failReceive(int status, int nak) {
         message = NONE;
         if (!reliable) {
+            device.counts.add(WireCount.DROPPED_TOO_LONG);
             return;
         }
         responder.failReceive(status);

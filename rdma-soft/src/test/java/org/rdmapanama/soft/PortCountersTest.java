@@ -20,6 +20,8 @@ import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.soft.wire.WireCount;
 import org.rdmapanama.testing.Bound;
@@ -52,6 +54,10 @@ class PortCountersTest {
         for (int i = 0; i < WRITES; i++) {
             pair.complete(request);
         }
+    }
+
+    private static void awaitOne(Context context, WireCount what) throws InterruptedException {
+        Bound.usual().await("no " + what, () -> count(context, what) == 1);
     }
 
     private static void complete(SoftPair pair, QueuePair from, SendWorkRequest request) {
@@ -125,6 +131,37 @@ class PortCountersTest {
                                 "the message was not dropped",
                                 () -> count(pair.context, WireCount.DROPPED_NO_RECEIVE) == 1);
                 assertEquals(0, count(pair.context, WireCount.LOCAL_MESSAGES));
+            }
+        }
+    }
+
+    @Test
+    void shouldCountLostMessagesByTheirReason() throws InterruptedException {
+        for (String wire : new String[] {"true", "false"}) {
+            try (SoftPair pair = pair(QueuePairType.UC, "wire", wire)) {
+                Context context = pair.context;
+                pair.b.postReceive(ReceiveWorkRequest.allocate(pair.arena, 1).add(pair.region, 64, 4));
+                pair.complete(pair.request().send().add(pair.region, 0, 8));
+                awaitOne(context, WireCount.DROPPED_TOO_LONG);
+                // Nothing tells of a write that is not permitted.
+                pair.complete(pair.request()
+                        .rdmaWrite(pair.region.address(), pair.region.rkey() ^ 0xff00)
+                        .add(pair.region, 0, 8));
+                Bound.usual()
+                        .await(
+                                "the write did not come",
+                                () -> count(context, WireCount.SENT_PACKETS)
+                                        == count(context, WireCount.RECEIVED_PACKETS));
+                pair.b.modify(new QueuePairAttributes().state(QueuePairState.RESET));
+                assertEquals(0, count(context, WireCount.DROPPED_STATE));
+                pair.complete(pair.request().send().add(pair.region, 0, 8));
+                awaitOne(context, WireCount.DROPPED_STATE);
+                pair.b.close();
+                pair.complete(pair.request().send().add(pair.region, 0, 8));
+                awaitOne(context, WireCount.DROPPED_NO_QUEUE_PAIR);
+                assertEquals(0, count(context, WireCount.DROPPED_STRANGER));
+                assertEquals(0, count(context, WireCount.DROPPED_NO_RECEIVE));
+                assertEquals(0, count(context, WireCount.LOCAL_MESSAGES));
             }
         }
     }

@@ -52,13 +52,13 @@ public enum WireCount {
     DROPPED_NO_QUEUE_PAIR,
     /** Dropped: the queue pair is in a state in which it receives nothing. */
     DROPPED_STATE,
-    /** Dropped: it comes from another socket than that of the peer. */
+    /** Dropped: it comes from another socket, or another queue pair of this device, than that of the peer. */
     DROPPED_STRANGER,
     /** Dropped: a datagram with another Q_Key than that of the queue pair. */
     DROPPED_QKEY,
     /** Dropped: a message without retransmission for which no receive is posted. */
     DROPPED_NO_RECEIVE,
-    /** Dropped: a datagram that is larger than the receive. */
+    /** Dropped: a message without retransmission that is larger than the receive, or a datagram larger than a packet. */
     DROPPED_TOO_LONG;
 
     /** Returns the name of the counter. */
