@@ -7,7 +7,6 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.SortedMap;
 import org.rdmapanama.Context;
 
 /**
@@ -16,8 +15,9 @@ import org.rdmapanama.Context;
  * <ul>
  *   <li>{@code rdma.queue.pairs}, {@code rdma.completion.queues}, {@code rdma.memory.regions}: open objects of this context
  *   <li>{@code rdma.memory.registered}: registered bytes
- *   <li>{@code rdma.port.NAME}: each counter of each port, by the driver's name for it with dots for underscores; for all
- *       processes where the device is one of the kernel
+ *   <li>{@code rdma.port.NAME}: each counter of each port, by the driver's name for it in lower case with dots for
+ *       underscores, in the driver's unit; for all processes where the device is one of the kernel. All counters of a port are
+ *       read at once, at most ten times per second
  * </ul>
  *
  * All have the tag {@code device}; the counters of ports have {@code port} as well.
@@ -44,10 +44,12 @@ public final class ContextMetrics implements MeterBinder {
      * Adds the meters. The names of counters are read once, so it is called while the device is open.
      *
      * @param registry where to
-     * @throws IllegalStateException when the context is closed
+     * @throws IllegalStateException when the context is closed; then nothing is added
      */
     @Override
     public void bindTo(MeterRegistry registry) {
+        // First, so that nothing is added when the context is closed.
+        int ports = context.queryDevice().physicalPorts();
         Gauge.builder("rdma.queue.pairs", context, each -> each.counts().queuePairs())
                 .tags(tags)
                 .description("Open queue pairs")
@@ -65,26 +67,21 @@ public final class ContextMetrics implements MeterBinder {
                 .baseUnit("bytes")
                 .description("Registered memory")
                 .register(registry);
-        int ports = context.queryDevice().physicalPorts();
         for (int port = 1; port <= ports; port++) {
             bindPort(registry, port);
         }
     }
 
     private void bindPort(MeterRegistry registry, int port) {
+        PortReading reading = new PortReading(port);
         for (String name : context.portCounters(port).keySet()) {
             FunctionCounter.builder(
                             "rdma.port." + name.toLowerCase(Locale.ROOT).replace('_', '.'),
                             context,
-                            each -> value(each, port, name))
+                            each -> reading.value(each, name))
                     .tags(tags.and("port", Integer.toString(port)))
                     .description("Counter of a port")
                     .register(registry);
         }
-    }
-
-    private static double value(Context context, int port, String name) {
-        SortedMap<String, Long> counters = context.portCounters(port);
-        return counters.getOrDefault(name, 0L);
     }
 }

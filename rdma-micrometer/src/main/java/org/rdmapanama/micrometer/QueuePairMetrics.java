@@ -21,7 +21,8 @@ import org.rdmapanama.counts.QueuePairTraffic;
  *       rdma.queue.pair.received.bytes} and {@code rdma.queue.pair.outstanding}: see {@link QueuePairTraffic}
  * </ul>
  *
- * The number of a queue pair is not a tag, because numbers come and go: name the queue pair by a tag of its purpose.
+ * The number of a queue pair is not a tag, because numbers come and go: name the queue pair by a tag of its purpose. Before
+ * another queue pair is bound with the same tags, remove the meters of the old one from the registry, which else keeps them.
  *
  * <p>Threads: any.
  */

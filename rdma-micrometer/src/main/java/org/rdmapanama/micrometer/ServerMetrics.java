@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.function.ToLongFunction;
 import org.rdmapanama.cm.RdmaServer;
@@ -19,7 +20,7 @@ import org.rdmapanama.cm.ServerCounts;
  *       ended} or {@code lost}; see {@link ServerCounts}
  * </ul>
  *
- * Both have the tag {@code address}.
+ * Both have the tag {@code address}, such as {@code 10.0.0.1:7471}.
  *
  * <p>Threads: any.
  */
@@ -36,7 +37,12 @@ public final class ServerMetrics implements MeterBinder {
      */
     public ServerMetrics(RdmaServer server, Tags tags) {
         this.server = Objects.requireNonNull(server, "server");
-        this.tags = tags.and("address", server.localAddress().toString());
+        this.tags = tags.and("address", text(server.localAddress()));
+    }
+
+    private static String text(InetSocketAddress address) {
+        String host = address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]:" : host + ":") + address.getPort();
     }
 
     /**

@@ -3,17 +3,20 @@ package org.rdmapanama.micrometer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
@@ -27,6 +30,7 @@ import org.rdmapanama.testing.Async;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.Lab;
+import org.rdmapanama.testing.LabDevices;
 
 /** What a registry of Micrometer reads. */
 @Tag("lab")
@@ -107,6 +111,16 @@ class MetricsLabTest {
     }
 
     @Test
+    void shouldAddNothingOfAClosedDevice() {
+        ContextMetrics metrics;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            metrics = new ContextMetrics(Context.open(arena, LabDevices.first()), Tags.empty());
+        }
+        assertThrows(IllegalStateException.class, () -> metrics.bindTo(registry));
+        assertEquals(List.of(), registry.getMeters());
+    }
+
+    @Test
     void shouldReadServers() throws Exception {
         InetSocketAddress address = Lab.second(PORT);
         try (VerbsArena arena = VerbsArena.ofShared();
@@ -118,7 +132,7 @@ class MetricsLabTest {
             RdmaConnectionOptions options = new RdmaConnectionOptions().localAddress(Lab.first(0));
             RdmaConnection left = new RdmaClient(arena).connect(address, options, Lab.SECONDS);
             RdmaConnection right = Async.get(accepted);
-            String[] tags = {"address", server.localAddress().toString()};
+            String[] tags = {"address", address.getAddress().getHostAddress() + ":" + PORT};
             assertEquals(
                     1,
                     registry.get("rdma.server.connections").tags(tags).gauge().value());
