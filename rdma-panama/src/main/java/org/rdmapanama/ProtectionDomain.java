@@ -278,7 +278,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
                         wrapper));
     }
 
-    /** Calls a verb that registers memory, and tells of it those who record. */
+    /** Calls a verb that registers memory, and records an event of it. */
     private long recorded(String verb, long byteSize, Set<AccessFlag> flags, LongSupplier registration) {
         MemoryRegistration event = new MemoryRegistration();
         long result = registration.getAsLong();
