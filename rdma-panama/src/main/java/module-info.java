@@ -33,6 +33,8 @@ module org.rdmapanama {
             org.rdmapanama.nvme,
             org.rdmapanama.soft;
 
+    // Only to see whether there is one.
+    uses org.apache.logging.log4j.spi.Provider;
     uses org.rdmapanama.internal.provider.DirectPath.Finder;
     uses org.rdmapanama.internal.provider.Provider;
 }

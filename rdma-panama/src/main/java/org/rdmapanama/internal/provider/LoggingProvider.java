@@ -1,8 +1,11 @@
 package org.rdmapanama.internal.provider;
 
 import java.util.Arrays;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.spi.Provider;
 
 /**
  * Finds out whether the program brings a provider of Log4j, and loads Log4j if so. Loading it in an interrupted thread fails,
@@ -12,12 +15,11 @@ final class LoggingProvider {
     /** How a program names a provider, instead of having one on its path. */
     private static final String[] PROPERTIES = {"log4j.provider", "log4j2.loggerContextFactory"};
 
-    /** What a jar with a provider has, the older ones the second of these; and what configures Log4j itself. */
-    private static final String[] RESOURCES = {
-        "META-INF/services/org.apache.logging.log4j.spi.Provider",
-        "META-INF/log4j-provider.properties",
-        "log4j2.component.properties"
-    };
+    /** The same by environment variables. */
+    private static final String[] VARIABLES = {"LOG4J_PROVIDER", "LOG4J_LOGGER_CONTEXT_FACTORY"};
+
+    /** What a jar with an older provider has; and what configures Log4j itself. */
+    private static final String[] RESOURCES = {"META-INF/log4j-provider.properties", "log4j2.component.properties"};
 
     private LoggingProvider() {}
 
@@ -48,13 +50,14 @@ final class LoggingProvider {
                 LogManager.getRootLogger().trace("loaded");
             }
             return provided;
-        } catch (LinkageError e) {
+        } catch (LinkageError | ServiceConfigurationError e) {
             return true;
         }
     }
 
     private static boolean isPresent() {
-        if (Arrays.stream(PROPERTIES).anyMatch(property -> System.getProperty(property) != null)) {
+        if (Arrays.stream(PROPERTIES).anyMatch(name -> System.getProperty(name) != null)
+                || Arrays.stream(VARIABLES).anyMatch(name -> System.getenv(name) != null)) {
             return true;
         }
         // Log4j asks its own class loader, and for older providers also that of the thread.
@@ -62,7 +65,12 @@ final class LoggingProvider {
                 || hasProvider(Thread.currentThread().getContextClassLoader());
     }
 
+    /** Whether a module or a jar of this class loader has a provider, of which no object is made here. */
     private static boolean hasProvider(ClassLoader loader) {
-        return loader != null && Arrays.stream(RESOURCES).anyMatch(resource -> loader.getResource(resource) != null);
+        return loader != null
+                && (ServiceLoader.load(Provider.class, loader).stream()
+                                .findAny()
+                                .isPresent()
+                        || Arrays.stream(RESOURCES).anyMatch(resource -> loader.getResource(resource) != null));
     }
 }
