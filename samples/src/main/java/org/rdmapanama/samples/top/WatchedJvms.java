@@ -6,6 +6,7 @@ import com.sun.tools.attach.VirtualMachineDescriptor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,30 +24,48 @@ import org.rdmapanama.management.RdmaMXBean;
 import org.rdmapanama.management.RdmaManagement;
 
 /**
- * The JVMs of this user on this machine that show what they do with RDMA. Each one is asked once whether it does. That
- * starts the agent for local management in those that do, and a thread for such questions in all of them.
+ * The JVMs of this user on this machine that show what they do with RDMA. Each one is asked whether it does. That starts the
+ * agent for local management in those that do, and a thread for such questions in all of them. One that does not, or does not
+ * answer, is asked again later: it may do so by then.
  */
 final class WatchedJvms implements AutoCloseable {
     /** How long a JVM that is stopped, for example, holds this up. */
     private static final String ATTACH_MILLIS = "2000";
+
+    /** How soon one is asked again at first; each pause is twice the one before. */
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(2);
+
+    /** The longest pause: asking one that is stopped holds this up. */
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(32);
 
     private static final ObjectName BEAN = bean();
 
     /** A process that has the bean. */
     record Watched(long pid, RdmaMXBean bean, JMXConnector connector) {}
 
-    private final Map<Long, Watched> watched = new HashMap<>();
+    /**
+     * When one is asked again that has no bean, or has not answered.
+     *
+     * @param nanos by System.nanoTime()
+     * @param pause how long it was left alone
+     */
+    private record Later(long nanos, Duration pause) {}
 
-    /** Those that have no bean, cannot be asked, or are gone. */
-    private final Set<Long> others = new HashSet<>();
+    private final Map<Long, Watched> watched = new HashMap<>();
+    private final Map<Long, Later> others = new HashMap<>();
 
     WatchedJvms() {
-        if (System.getProperty("sun.tools.attach.attachTimeout") == null) {
-            System.setProperty("sun.tools.attach.attachTimeout", ATTACH_MILLIS);
-        }
-        // Of each call of a bean. RMI reads it once, when it begins.
-        if (System.getProperty("sun.rmi.transport.tcp.responseTimeout") == null) {
-            System.setProperty("sun.rmi.transport.tcp.responseTimeout", ATTACH_MILLIS);
+        setIfMissing("sun.tools.attach.attachTimeout");
+        // Of each call of a bean, and of the connection that RMI opens when a call has failed. RMI reads both once,
+        // when it
+        // begins.
+        setIfMissing("sun.rmi.transport.tcp.responseTimeout");
+        setIfMissing("sun.rmi.transport.tcp.handshakeTimeout");
+    }
+
+    private static void setIfMissing(String property) {
+        if (System.getProperty(property) == null) {
+            System.setProperty(property, ATTACH_MILLIS);
         }
     }
 
@@ -56,12 +75,18 @@ final class WatchedJvms implements AutoCloseable {
         for (VirtualMachineDescriptor each : VirtualMachine.list()) {
             long pid = Long.parseLong(each.id());
             present.add(pid);
-            if (!watched.containsKey(pid) && !others.contains(pid)) {
+            Later later = others.get(pid);
+            if (!watched.containsKey(pid) && (later == null || System.nanoTime() - later.nanos >= 0)) {
                 ask(each, pid);
             }
         }
-        others.retainAll(present);
-        watched.keySet().retainAll(present);
+        others.keySet().retainAll(present);
+        for (Watched each : List.copyOf(watched.values())) {
+            if (!present.contains(each.pid())) {
+                watched.remove(each.pid());
+                close(each.connector());
+            }
+        }
         return new ArrayList<>(watched.values());
     }
 
@@ -73,10 +98,31 @@ final class WatchedJvms implements AutoCloseable {
         }
     }
 
-    /** Stops watching one that does not answer any more. */
-    void forget(Watched gone) {
-        watched.remove(gone.pid());
-        others.add(gone.pid());
+    /** Stops watching one that does not answer any more, for a while. */
+    void forget(Watched silent) {
+        watched.remove(silent.pid());
+        close(silent.connector());
+        askLater(silent.pid());
+    }
+
+    private void askLater(long pid) {
+        Later before = others.get(pid);
+        Duration pause = before == null ? FIRST_PAUSE : before.pause.multipliedBy(2);
+        if (pause.compareTo(LONGEST_PAUSE) > 0) {
+            pause = LONGEST_PAUSE;
+        }
+        others.put(pid, new Later(System.nanoTime() + pause.toNanos(), pause));
+    }
+
+    /** Closes a connection. In another thread, because one to a process that is stopped takes long to close. */
+    private static void close(JMXConnector connector) {
+        Thread.ofPlatform().daemon().name("close").start(() -> {
+            try {
+                connector.close();
+            } catch (IOException e) {
+                // The process has ended.
+            }
+        });
     }
 
     /** Whether it is of this user, not in a container of its own, and not this process itself. */
@@ -93,46 +139,47 @@ final class WatchedJvms implements AutoCloseable {
         }
     }
 
-    /** Asks a process whether it has a bean. One that is to have it and has opened no device yet is asked again later. */
+    /** Asks a process whether it has a bean. One that is to have it and has opened no device yet is asked again at once. */
     @SuppressWarnings("BanJNDI") // the address is that of a process of the same user, and no name is looked up
     private void ask(VirtualMachineDescriptor descriptor, long pid) {
-        if (!isAnother(pid)) {
-            others.add(pid);
-            return;
-        }
         try {
-            VirtualMachine machine = VirtualMachine.attach(descriptor);
-            try {
-                if (Boolean.parseBoolean(machine.getSystemProperties().getProperty(RdmaManagement.PROPERTY))) {
-                    watch(pid, JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent())));
-                } else {
-                    others.add(pid);
+            if (isAnother(pid)) {
+                VirtualMachine machine = VirtualMachine.attach(descriptor);
+                try {
+                    if (Boolean.parseBoolean(machine.getSystemProperties().getProperty(RdmaManagement.PROPERTY))) {
+                        watch(pid, JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent())));
+                        others.remove(pid);
+                        return;
+                    }
+                } finally {
+                    machine.detach();
                 }
-            } finally {
-                machine.detach();
             }
         } catch (AttachNotSupportedException | IOException | RuntimeException gone) {
-            others.add(pid);
+            // It has ended, or does not answer.
         }
+        askLater(pid);
     }
 
     private void watch(long pid, JMXConnector connector) throws IOException {
-        MBeanServerConnection server = connector.getMBeanServerConnection();
-        if (server.isRegistered(BEAN)) {
-            watched.put(pid, new Watched(pid, JMX.newMXBeanProxy(server, BEAN, RdmaMXBean.class), connector));
-        } else {
-            connector.close();
+        boolean found = false;
+        try {
+            MBeanServerConnection server = connector.getMBeanServerConnection();
+            found = server.isRegistered(BEAN);
+            if (found) {
+                watched.put(pid, new Watched(pid, JMX.newMXBeanProxy(server, BEAN, RdmaMXBean.class), connector));
+            }
+        } finally {
+            if (!found) {
+                close(connector);
+            }
         }
     }
 
     @Override
     public void close() {
         for (Watched each : watched.values()) {
-            try {
-                each.connector().close();
-            } catch (IOException gone) {
-                // It has ended.
-            }
+            close(each.connector());
         }
     }
 }

@@ -1,9 +1,15 @@
 package org.rdmapanama.samples.top;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -12,6 +18,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.counts.KernelCounters;
@@ -55,6 +62,62 @@ class TopLabTest {
                     + " server at \\S+: 1 open, 1 accepted, 0 refused, 0 lost$";
             assertTrue(Pattern.compile(note).matcher(output).find(), output);
             assertTrue(!output.contains(Long.toString(unseen.pid())), output);
+        }
+    }
+
+    /** The process of a program, or null if it is not watched. */
+    private static WatchedJvms.Watched find(WatchedJvms jvms, Program program) {
+        return jvms.find().stream()
+                .filter(each -> each.pid() == program.pid())
+                .findFirst()
+                .orElse(null);
+    }
+
+    private static void awaitFound(WatchedJvms jvms, Program program) throws InterruptedException {
+        Bound.ofSeconds(60).await(() -> "not found: " + program, () -> find(jvms, program) != null);
+    }
+
+    /** What was asked in vain may have something to show later. */
+    @Test
+    void shouldAskAgain(@TempDir Path folder) throws Exception {
+        assumeFalse(Lab.isInLab(), "with devices of the kernel, no process has soft0 at the loopback address");
+        Path file = folder.resolve("show");
+        List<String> options = List.of("-XX:+UsePerfData");
+        try (Program program = Program.javaWith(options, Writer.class, file.toString());
+                WatchedJvms jvms = new WatchedJvms()) {
+            program.await("writing");
+            assertNull(find(jvms, program), program::toString);
+            Files.createFile(file);
+            awaitFound(jvms, program);
+            WatchedJvms.Watched first = find(jvms, program);
+            assertFalse(first.bean().getContexts().isEmpty(), program::toString);
+
+            program.signal("STOP");
+            assertThrows(RuntimeException.class, first.bean()::getContexts);
+            jvms.forget(first);
+            assertNull(find(jvms, program), program::toString);
+            program.signal("CONT");
+            awaitFound(jvms, program);
+            WatchedJvms.Watched second = find(jvms, program);
+            assertFalse(second.bean().getContexts().isEmpty(), program::toString);
+
+            program.kill();
+            Bound.usual().await(() -> "still there: " + program, () -> find(jvms, program) == null);
+            awaitClosed(first);
+            awaitClosed(second);
+        }
+    }
+
+    private static void awaitClosed(WatchedJvms.Watched watched) throws InterruptedException {
+        Bound.usual().await(() -> "not closed: " + watched, () -> isClosed(watched));
+    }
+
+    private static boolean isClosed(WatchedJvms.Watched watched) {
+        try {
+            watched.connector().getConnectionId();
+            return false;
+        } catch (IOException e) {
+            return true;
         }
     }
 

@@ -32,7 +32,11 @@ class TopTableTest {
                 "port_xmit_discards",
                 discards,
                 "out_of_sequence",
-                discards));
+                discards,
+                "req_cqe_flush_error",
+                1000L,
+                "resp_cqe_flush_error",
+                1000L));
     }
 
     private static Traffic rxe(long packets) {

@@ -2,6 +2,8 @@ package org.rdmapanama.samples.top;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.rdmapanama.MemoryRegion;
@@ -11,9 +13,13 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaServer;
+import org.rdmapanama.management.RdmaManagement;
 import org.rdmapanama.memory.AccessFlag;
 
-/** A process that writes over soft0, from one connection to another, until its input ends. */
+/**
+ * A process that writes over soft0, from one connection to another, until its input ends. It shows what it does when the file
+ * appears that it is told of, if it is.
+ */
 final class Writer {
     private static final int BYTES = 1 << 16;
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -42,6 +48,7 @@ final class Writer {
                     .add(from, 0, BYTES)
                     .signaled(true);
             WorkCompletions completions = new WorkCompletions(arena, 1);
+            Path file = arguments.length == 0 ? null : Path.of(arguments[0]);
             System.out.println("writing");
             while (System.in.available() == 0) {
                 connection.queuePair().postSend(write);
@@ -49,6 +56,10 @@ final class Writer {
                     Thread.onSpinWait();
                 }
                 completions.check(0);
+                if (file != null && Files.exists(file)) {
+                    RdmaManagement.register();
+                    file = null;
+                }
                 Thread.sleep(1);
             }
         }
