@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +65,26 @@ class TodayTableTest {
         List<Sample> tick = List.of(sample(1024 * MEBIBYTE, SECOND, 0, 0, SECOND / 100));
         assertEquals("TCP 1024.0 0.000 0.000 0.000 -", spaced(TodayTable.row("TCP", tick)));
         assertEquals("TCP - - - - -", spaced(TodayTable.row("TCP", List.of())));
+    }
+
+    /** Whatever was lost with threads that ended, and by the steps of the clocks. */
+    @Test
+    void shouldNeverPrintANegativeTime() {
+        long[] times = {-SECOND, -1, 0, 1, SECOND};
+        List<Sample> all = new ArrayList<>();
+        for (long sender : times) {
+            for (long receiver : times) {
+                for (long machine : times) {
+                    all.add(sample(1024 * MEBIBYTE, SECOND, sender, receiver, machine));
+                }
+            }
+        }
+        for (Sample one : all) {
+            for (Sample other : all) {
+                String row = TodayTable.row("TCP", List.of(one, other));
+                assertFalse(row.contains("-0") || row.contains("-1"), () -> one + ", " + other + ": " + row);
+            }
+        }
     }
 
     @Test
