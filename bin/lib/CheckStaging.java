@@ -16,8 +16,14 @@ class CheckStaging {
     private static final List<String> DEMANDED =
             List.of("name", "description", "url", "licenses/license/name", "developers/developer/name", "scm/url", "scm/connection");
 
+    private static final String COMPONENTS = "-cyclonedx.json";
+    private static final String SIGNATURE = ".asc";
+
     private final Path repository;
     private final List<String> missing = new ArrayList<>();
+
+    /** Whether an artifact has a list of components. Then all that have a jar must have one. */
+    private boolean hasComponents;
 
     private CheckStaging(Path repository) {
         this.repository = repository;
@@ -25,18 +31,25 @@ class CheckStaging {
 
     public static void main(String[] arguments) throws Exception {
         CheckStaging check = new CheckStaging(Path.of(arguments[0]));
-        List<Path> poms;
+        List<Path> all;
         try (Stream<Path> files = Files.walk(check.repository)) {
-            poms = files.filter(file -> file.toString().endsWith(".pom")).sorted().toList();
+            all = files.filter(Files::isRegularFile).sorted().toList();
         }
+        List<Path> poms = withEnding(all, ".pom");
+        check.hasComponents = !withEnding(all, COMPONENTS).isEmpty();
         if (poms.isEmpty()) {
             check.missing.add("artifacts: there is no POM in " + check.repository);
         }
         for (Path pom : poms) {
             check.check(pom);
         }
+        check.checkSignatures(all);
         check.missing.forEach(each -> System.out.println("missing: " + each));
         System.exit(check.missing.isEmpty() ? 0 : 1);
+    }
+
+    private static List<Path> withEnding(List<Path> files, String ending) {
+        return files.stream().filter(file -> file.toString().endsWith(ending)).toList();
     }
 
     private void check(Path file) throws Exception {
@@ -56,6 +69,9 @@ class CheckStaging {
         List<String> endings = new ArrayList<>(List.of(".pom"));
         if (!text(pom, "packaging").equals("pom")) {
             endings.addAll(List.of(".jar", "-sources.jar", "-javadoc.jar"));
+            if (hasComponents) {
+                endings.add(COMPONENTS);
+            }
         }
         for (String ending : endings) {
             for (String suffix : List.of("", ".sha1", ".md5")) {
@@ -66,6 +82,22 @@ class CheckStaging {
             }
         }
         System.out.println(name + " (" + endings.size() + (endings.size() == 1 ? " file)" : " files)"));
+    }
+
+    /** Where one file has a signature, all must have one. */
+    private void checkSignatures(List<Path> files) {
+        List<Path> signatures = withEnding(files, SIGNATURE);
+        if (signatures.isEmpty()) {
+            return;
+        }
+        for (Path file : files) {
+            String name = file.getFileName().toString();
+            if (!name.startsWith("maven-metadata")
+                    && !name.matches(".*\\.(md5|sha[0-9]+|asc)")
+                    && !signatures.contains(file.resolveSibling(name + SIGNATURE))) {
+                missing.add(name + SIGNATURE);
+            }
+        }
     }
 
     /** Returns the parent's POM, which is staged as well; null if there is none. */

@@ -213,6 +213,17 @@ build_if_needed() {
     fi
 }
 
+# Ends the script with status 2 if Maven does not know one of the options "$@"; with one it does not know, it prints its usage.
+check_maven_options() {
+    local said
+    [ $# -gt 0 ] || return 0
+    said=$(maven "$@" --version 2>&1) && return
+    said=$(sed -n 's/^Unable to parse command line options: *//p' <<<"$said")
+    [ -n "$said" ] || return 0
+    note "Maven, which gets the options, does not take them: $said (see bin/$me --help)"
+    exit 2
+}
+
 # Copies what JUnit's console launcher prints, without its sums: these count a test that an assumption ended neither as
 # passed nor as skipped, and a test in a class that an assumption ended as none of all. count_tests tells what became of each.
 without_summary() { sed -u '/^\[ *[0-9]* \(tests\|containers\) /d'; }
