@@ -146,6 +146,21 @@ published_modules() {
     sed -n 's|^                <artifactId>\([a-z0-9-]*\)</artifactId>$|,\1|p' "${here:?}/rdma-panama-bom/pom.xml" | tr -d '\n'
 }
 
+# False if there is no room for what each JVM keeps in /tmp, so that other programs find it: the JVM would complain.
+has_room_in_tmp() { df -Pk /tmp 2>/dev/null | awk 'NR == 2 { exit $4 < 64 }'; }
+
+# Sets work to a new folder for temporary files, whose name begins with $1.
+make_work_folder() {
+    local parent=${TMPDIR:-/tmp}
+    work=$(mktemp -d "$parent/$1.XXXXXX" 2>/dev/null) || die "cannot make a folder in $parent: set TMPDIR to one that can be written"
+    # The logs of a run have room in this.
+    if ! head -c 1048576 /dev/zero >"$work/room" 2>/dev/null; then
+        rm -rf "$work"
+        die "there is no room in $parent: set TMPDIR to a folder of another disk"
+    fi
+    rm "$work/room"
+}
+
 # Prints the options for every JVM. The serial collector starts fastest, and the data path makes no garbage.
 # The emulated lab uses only C1. Replacing C1 code by C2 code overwrites instructions that another processor is about to
 # run, and qemu then sometimes executes half of the old instruction and half of the new one (seen with qemu 7.2: the JVM
@@ -157,7 +172,7 @@ published_modules() {
 # and starting takes a quarter longer.
 jvm_options() {
     echo -XX:+UseSerialGC
-    [ ! -d /run/lab ] || echo -XX:-UsePerfData
+    [ ! -d /run/lab ] && has_room_in_tmp || echo -XX:-UsePerfData
     if grep -q 'QEMU TCG' /proc/cpuinfo 2>/dev/null; then
         case ${1:-} in
             measuring) echo -XX:-TieredCompilation ;;
@@ -184,33 +199,53 @@ test_options() {
 # Builds the Maven module $1 if it is missing or older than its sources, which are in the modules $2 and following.
 # Needs $here.
 build_if_needed() {
-    local module=$1 jar stamp newest sources=("${here:?}/pom.xml") source log
-    shift
-    jar=$here/$module/target/modules/rdma-$module.jar
+    local module=$1 source log jar stamp sources
+    jar=${here:?}/$module/target/modules/rdma-$module.jar
     # Touched by each build, because Maven does not touch a jar that would not change.
     stamp=$here/$module/target/built
-    newest=$stamp
+    sources=("$here/pom.xml")
+    shift
     if [ -d /run/lab ]; then
         # In the lab the build would be lost, and comparing the times of all sources takes seconds.
         [ -e "$jar" ] || die "nothing is built yet: run on the host: $here/bin/$me --help"
         return
-    fi
-    if [ "$jar" -nt "$newest" ]; then
-        newest=$jar
     fi
     for source in "$@"; do
         sources+=("$here/$source"/{pom.xml,src/main})
     done
     # The text of the lessons is in the jar of the samples.
     [ "$module" != samples ] || sources+=("$here/docs/LEARN.md")
-    if [ ! -e "$jar" ] || [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]; then
+    must_build || return 0
+    if [ ! -w "$here" ] || { [ -d "$here/$module/target" ] && [ ! -w "$here/$module/target" ]; }; then
+        [ -e "$jar" ] || die "nothing is built yet, and $here cannot be written here: run 'bin/$me --help' where it can"
+        note "what is built is older than its sources, and $here cannot be written here: going on with what is there"
+        return
+    fi
+    # Two commands that start at the same time need it once.
+    mkdir -p "$here/target"
+    exec 9>"$here/target/build.lock"
+    if command -v flock >/dev/null && ! flock -n 9; then
+        note "waiting for another command, which builds"
+        flock 9
+    fi
+    if must_build; then
         note "building the module $module$([ -e "$jar" ] || echo ", which takes a minute or two the first time")"
-        if ! log=$(cd "$here" && maven -q -DskipTests -pl "$module" -am package 2>&1); then
+        if ! log=$(cd "$here" && maven -q -DskipTests -pl "$module" -am package 2>&1 9>&-); then
             printf '%s\n' "$log" >&2
             die "the build failed"
         fi
         touch "$stamp"
     fi
+    exec 9>&-
+}
+
+# A part of build_if_needed, with its variables: true if there is no jar, or a source is newer than the last build.
+must_build() {
+    local newest=$stamp
+    if [ "$jar" -nt "$newest" ]; then
+        newest=$jar
+    fi
+    [ ! -e "$jar" ] || [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]
 }
 
 # Ends the script with status 2 if Maven does not know one of the options "$@"; with one it does not know, it prints its usage.

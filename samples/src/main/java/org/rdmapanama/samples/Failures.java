@@ -3,6 +3,8 @@ package org.rdmapanama.samples;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.util.List;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
@@ -79,6 +81,8 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
             case VerbsException verb -> verb.getMessage();
             case NvmeException nvme -> nvme.getMessage();
             case IllegalArgumentException argument -> argument.getMessage();
+            case AccessDeniedException denied -> denied.getFile() + ": permission denied";
+            case FileSystemException file when file.getReason() != null -> file.getFile() + ": " + file.getReason();
             case IOException io -> "I/O error: " + text(io);
             default -> "unexpected: " + text(failure) + "; --stacktrace shows the stack trace";
         };

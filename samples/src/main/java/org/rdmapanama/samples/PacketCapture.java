@@ -1,6 +1,7 @@
 package org.rdmapanama.samples;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -11,6 +12,8 @@ import java.util.function.IntSupplier;
 public final class PacketCapture {
     /** The system property that names the file. */
     public static final String PROPERTY = "org.rdmapanama.soft.pcap";
+
+    private static final int SOME_PACKETS = 1 << 16;
 
     private PacketCapture() {}
 
@@ -48,7 +51,13 @@ public final class PacketCapture {
         }
     }
 
-    private static void begin(Path file) {
+    /**
+     * Empties the file, and sees whether the disk has room for some packets.
+     *
+     * @param file the file
+     * @throws Failure if the file cannot be written
+     */
+    public static void begin(Path file) {
         Path folder = file.toAbsolutePath().getParent();
         if (Files.isDirectory(file)) {
             throw new Failure("cannot write packets to " + file + ": it is a directory");
@@ -60,7 +69,11 @@ public final class PacketCapture {
             throw new Failure("cannot write packets to " + file + ": there is no directory " + folder);
         }
         try {
-            Files.newOutputStream(file).close();
+            try (OutputStream out = Files.newOutputStream(file)) {
+                out.write(new byte[SOME_PACKETS]);
+            } finally {
+                Files.newOutputStream(file).close();
+            }
         } catch (AccessDeniedException e) {
             throw new Failure("cannot write packets to " + file + ": permission denied", e);
         } catch (IOException e) {

@@ -101,6 +101,7 @@ enum Lesson {
         Path capture = Files.createTempFile("lesson", ".pcap");
         System.setProperty(PacketCapture.PROPERTY, capture.toString());
         try {
+            PacketCapture.begin(capture);
             return run(out, capture, headers, code);
         } finally {
             PacketCapture.restore(null);

@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.rdmapanama.samples.Failure;
@@ -53,6 +54,9 @@ final class Route implements AutoCloseable {
             }
             // Direct I/O would otherwise begin with writing the file to the disk.
             channel.force(false);
+        } catch (IOException e) {
+            Files.delete(file);
+            throw new FileSystemException(file.toString(), null, e.getMessage());
         }
         directObstacle = DirectFile.obstacle(file, PIECE);
         try (ServerSocketChannel server = ServerSocketChannel.open()) {

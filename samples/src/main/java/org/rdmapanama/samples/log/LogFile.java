@@ -62,6 +62,8 @@ final class LogFile implements AutoCloseable {
     static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG.withOrder(java.nio.ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle SHARED_LONG = LONG.varHandle();
 
+    private static final int RESERVED_AT_ONCE = 1 << 16;
+
     private final Path path;
     private final FileChannel channel;
     private final MemorySegment memory;
@@ -105,6 +107,9 @@ final class LogFile implements AutoCloseable {
                 FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
         try {
             lock(path, channel);
+            if (made) {
+                reserve(path, channel, capacity);
+            }
             LogFile file = new LogFile(
                     path,
                     channel,
@@ -146,6 +151,23 @@ final class LogFile implements AutoCloseable {
         }
         if (!locked) {
             throw new LogException("another node uses " + path + ": stop it first, or name another file");
+        }
+    }
+
+    /**
+     * Fills a new file with zeros, so that it has all its room on the disk: without room, a later access to the mapped memory
+     * would be a fault.
+     */
+    private static void reserve(Path path, FileChannel channel, long capacity) throws IOException {
+        ByteBuffer zeros = ByteBuffer.allocateDirect(RESERVED_AT_ONCE);
+        try {
+            for (long at = 0; at < capacity; ) {
+                zeros.clear().limit((int) Math.min(RESERVED_AT_ONCE, capacity - at));
+                at += channel.write(zeros, at);
+            }
+        } catch (IOException e) {
+            channel.truncate(0);
+            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e.getMessage(), e);
         }
     }
 

@@ -83,6 +83,9 @@ public final class TodayWorker {
                 }
                 // Direct I/O would otherwise begin with writing the file to the disk.
                 channel.force(false);
+            } catch (IOException e) {
+                throw new IOException(
+                        "cannot write " + file + ": " + e.getMessage() + ": name another directory with --file", e);
             }
         }
         say("ready " + (sends ? DirectFile.obstacle(file, TcpSending.BUFFER) : ""));
