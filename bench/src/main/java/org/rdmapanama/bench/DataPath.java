@@ -78,7 +78,9 @@ public final class DataPath implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new DataPath()).setParameterExceptionHandler(new ShortUsageErrors());
+        return new CommandLine(new DataPath())
+                .setParameterExceptionHandler(new ShortUsageErrors())
+                .setExecutionExceptionHandler(new LockedErrors());
     }
 
     @Override

@@ -100,7 +100,9 @@ public final class DirectComparison implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new DirectComparison()).setParameterExceptionHandler(new ShortUsageErrors());
+        return new CommandLine(new DirectComparison())
+                .setParameterExceptionHandler(new ShortUsageErrors())
+                .setExecutionExceptionHandler(new LockedErrors());
     }
 
     @Override

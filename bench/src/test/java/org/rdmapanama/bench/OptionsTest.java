@@ -1,6 +1,8 @@
 package org.rdmapanama.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -9,6 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.openjdk.jmh.runner.RunnerException;
 import org.rdmapanama.bench.sockets.SocketBenchmark;
 import picocli.CommandLine;
 
@@ -139,5 +142,20 @@ class OptionsTest {
                 "bench: there is no benchmark 'foo': choose data-path, inlining, direct, scale, soak, soft,"
                         + " sockets, collectives or nvme (see " + script + " help)",
                 output.strip());
+    }
+
+    /** Another user may have the file that JMH locks. */
+    @Test
+    void shouldSayInOneLineThatAnotherBenchmarkRuns() throws Exception {
+        StringWriter err = new StringWriter();
+        CommandLine command = DataPath.commandLine().setErr(new PrintWriter(err));
+        LockedErrors errors = new LockedErrors();
+        String message = "Unable to acquire the JMH lock (/tmp/jmh.lock), exiting.";
+        assertEquals(1, errors.handleExecutionException(new RunnerException("ERROR: " + message), command, null));
+        assertEquals(command.getCommandName() + ": " + message + "\n", err.toString());
+        RunnerException other = new RunnerException("the benchmark failed");
+        assertSame(
+                other,
+                assertThrows(RunnerException.class, () -> errors.handleExecutionException(other, command, null)));
     }
 }
