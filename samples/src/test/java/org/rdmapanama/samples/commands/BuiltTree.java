@@ -65,7 +65,7 @@ final class BuiltTree {
                 tree=$1
                 work=/mnt
                 mount -t tmpfs -o mode=1777 tmpfs "$work"
-                export RDMA_DEVICE=soft0 RDMA_DEMO_SIZE=1MiB RDMA_DEMO_ROUNDS=10
+                export RDMA_DEVICE=soft0 RDMA_DEMO_SIZE=1MiB RDMA_DEMO_ROUNDS=10 RDMA_TEST_FIRST_COMPILER=yes
                 export JAVA_HOME=$2
                 export -n TMPDIR
                 cd /
