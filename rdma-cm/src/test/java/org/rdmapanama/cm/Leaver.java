@@ -33,6 +33,7 @@ final class Leaver {
                 System.exit(0);
             }
             case "stay" -> stay(connect(arena, server, options));
+            case "listen" -> listen(RdmaServer.listen(arena, server));
             case "serve" -> serve(RdmaServer.listen(arena, server));
             default -> throw new IllegalArgumentException(arguments[2]);
         }
@@ -53,6 +54,12 @@ final class Leaver {
         RdmaConnection connection = new RdmaClient(arena).connect(server, options, PATIENCE);
         System.out.println("connected to " + connection.remoteAddress());
         return connection;
+    }
+
+    /** Never answers. */
+    private static void listen(RdmaServer server) throws InterruptedException {
+        System.out.println("listening at " + server.localAddress());
+        Thread.sleep(Duration.ofMinutes(2));
     }
 
     private static void serve(RdmaServer server) throws InterruptedException {

@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -12,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -125,6 +127,25 @@ class LostPeersLabTest {
                 server.kill();
                 assertEnded(connection);
             }
+        }
+    }
+
+    /** Its device has said that the answer takes long, so nothing is sent again soon. */
+    @Test
+    void shouldNoticeThatAServerWasKilledThatDoesNotAnswer() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Program server = leaver("listen")) {
+            server.await("listening");
+            FutureTask<RdmaConnection> connecting =
+                    new FutureTask<>(() -> new RdmaClient(arena).connect(Lab.second(PORT), Lab.PATIENCE));
+            Thread.ofPlatform().start(connecting);
+            Thread.sleep(1000);
+            assertFalse(connecting.isDone());
+            server.kill();
+            ExecutionException failed =
+                    assertThrows(ExecutionException.class, () -> connecting.get(6, TimeUnit.SECONDS));
+            ConnectionException gone = assertInstanceOf(ConnectionException.class, failed.getCause());
+            assertEquals(Lab.isInLab() ? "ECONNREFUSED" : "ECONNRESET", gone.errnoName(), gone::getMessage);
         }
     }
 

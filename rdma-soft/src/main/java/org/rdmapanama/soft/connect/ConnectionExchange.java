@@ -59,6 +59,9 @@ final class ConnectionExchange extends CmExchange {
     private final boolean reliable;
     private ConnectionState state = ConnectionState.NEW;
 
+    /** Whether the peer has the request, and has said that the answer will take long. */
+    private boolean isDelayed;
+
     ConnectionExchange(SoftCmId id, SoftManagement management, SoftManagement.Request request) {
         super(id, management, request);
         terms = id.terms();
@@ -293,6 +296,9 @@ final class ConnectionExchange extends CmExchange {
         boolean ofRequest = state == ConnectionState.REQ_SENT && Mra.came(mad) == Mra.OF_REQ;
         if (ofRequest) {
             addresses.settle(sender);
+            isDelayed = true;
+            // The next request is sent much later. If the process ends before, nobody else tells.
+            management.device.watch(sender);
         }
         if (ofRequest
                 || (state == ConnectionState.REP_SENT
@@ -385,6 +391,12 @@ final class ConnectionExchange extends CmExchange {
             case REP_SENT, REP_RECEIVED -> {
                 stopWaiting();
                 giveUp(errno);
+            }
+            case REQ_SENT -> {
+                if (isDelayed) {
+                    stopWaiting();
+                    giveUp(errno);
+                }
             }
             default -> {
                 // Nobody is waited for, or it is not known yet who will answer.
