@@ -16,10 +16,13 @@ import org.rdmapanama.soft.wire.Bth;
  * that header, though it knows of none yet. Over IPv6 it finds a number of other meaning there, and the kernel crashes.
  */
 public final class PortProbe {
+    /** The length of the question. No packet is so short. */
+    static final int BYTES = Bth.BYTES;
+
     /** Null if no probe socket can be opened. */
     private final DatagramChannel channel;
 
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(Bth.BYTES);
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
 
     public PortProbe(InetSocketAddress to) {
         DatagramChannel opened = null;

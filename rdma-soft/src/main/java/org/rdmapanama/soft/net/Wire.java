@@ -638,8 +638,10 @@ public final class Wire implements AutoCloseable {
         int length = packets.length();
         int identification = crc.identification(flow, packets.buffer, packets.start(), length, packets.place());
         if (identification == InvariantCrc.WRONG) {
-            counts.add(WireCount.DROPPED_CHECKSUM);
-            PacketDropped.tell(PacketDropped.CHECKSUM, peer.address, 0, length);
+            if (!isNoPacket(length)) {
+                counts.add(WireCount.DROPPED_CHECKSUM);
+                PacketDropped.tell(PacketDropped.CHECKSUM, peer.address, 0, length);
+            }
             return true;
         }
         if (links != null) {
@@ -655,6 +657,11 @@ public final class Wire implements AutoCloseable {
         boolean more = receiver.receive(packets.address + packets.start(), length - InvariantCrc.BYTES, peer, index);
         marked = false;
         return more;
+    }
+
+    /** A bell, when what it tells of was read before; or the question whether somebody receives at this port. */
+    private static boolean isNoPacket(int length) {
+        return length == PacketReceiver.BELL_BYTES || length == PortProbe.BYTES;
     }
 
     /** Returns whether a switch has marked the packet that is being handled, because it is congested. */
