@@ -53,6 +53,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** A cache line, so that writes of a peer into one region do not slow down accesses to the next one. */
     private static final long ALIGNMENT = 64;
 
+    /** Why a connection was lost. */
+    private static final String SILENT = "the peer does not answer";
+
     private final CmId id;
     private final SharedEvents events;
     private final SharedEvents.Inbox inbox;
@@ -89,6 +92,12 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** False as soon as either side begins to end the connection. */
     private volatile boolean connected;
+
+    /** Whether this side has begun to close it: then its end is no news. Guarded by this, as what decides who has ended it. */
+    private boolean closing;
+
+    /** Whether the log and the recording know that it was lost. Guarded by this. */
+    private boolean lossTold;
 
     /** True once an event reported the end; any thread that takes events may set it. */
     private volatile boolean ended = true;
@@ -190,12 +199,36 @@ public final class RdmaConnection implements AutoCloseable {
     void connected(ConnectionParameters peer) {
         events.receive(id, inbox, this::notice);
         connected(new Established(peer, id.localAddress(), id.remoteAddress()));
+        tellEarlyFailure();
     }
 
-    private void connected(Established facts) {
+    private synchronized void connected(Established facts) {
         established = facts;
         ended = false;
         connected = true;
+    }
+
+    /** Tells of a failure that a completion told before the event that the connection is established was taken. */
+    private void tellEarlyFailure() {
+        boolean isNews;
+        synchronized (this) {
+            isNews = failed && isNews();
+        }
+        if (isNews) {
+            ConnectionNews.lost(this, queuePair.failure().orElse(null));
+        }
+    }
+
+    /** Whether this side has begun to close it, or has closed it. */
+    synchronized boolean isClosing() {
+        return closing;
+    }
+
+    /** Returns true the first time that a connection is found to have ended, or failed, that this side has not ended. */
+    private synchronized boolean isNews() {
+        boolean first = connected && !lossTold;
+        lossTold |= first;
+        return first;
     }
 
     /**
@@ -219,6 +252,7 @@ public final class RdmaConnection implements AutoCloseable {
                 if (events.receiveInstead(id, inbox, this::notice)) {
                     connected(facts);
                     ConnectionNews.accepted(this);
+                    tellEarlyFailure();
                     // A client that ends the connection was connected, and may have sent data: only its last message of
                     // the handshake was lost.
                     notice(event);
@@ -284,14 +318,20 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
     private void fail() {
-        failed = true;
-        if (established == null || !ended) {
-            lost = true;
+        boolean isNews;
+        boolean isOurs;
+        synchronized (this) {
+            failed = true;
+            isNews = isNews();
+            isOurs = closing;
+            if (!isOurs && (established == null || !ended)) {
+                lost = true;
+            }
         }
-        if (connected) {
+        if (isNews) {
             ConnectionNews.lost(this, queuePair.failure().orElse(null));
         }
-        tellOfEnd(true);
+        tellOfEnd(!isOurs);
     }
 
     /** What wakes threads that wait for something of this connection. */
@@ -516,31 +556,55 @@ public final class RdmaConnection implements AutoCloseable {
     /** Takes note of an event; see {@link SharedEvents.Receiver}. */
     private void notice(CmEvent event) {
         if (isEnd(event.type())) {
-            if (connected && !failed) {
-                ConnectionNews.lost(
-                        this, event.type() == CmEventType.DISCONNECTED ? "the peer has ended it" : event.type());
+            boolean isNews;
+            boolean isOurs;
+            synchronized (this) {
+                isNews = isNews();
+                isOurs = closing;
+                connected = false;
             }
-            connected = false;
+            if (isNews) {
+                ConnectionNews.lost(this, reason(event));
+            }
             try {
+                // soft0 tells by the status that the peer could not end it; a kernel ends it for a process that was
+                // killed.
+                if (!ended && (event.type() != CmEventType.DISCONNECTED || event.status() != 0)) {
+                    lost = true;
+                }
                 if (event.type() == CmEventType.DISCONNECTED) {
                     answerEnd();
-                } else if (!ended) {
-                    lost = true;
                 }
             } catch (ConnectionException e) {
                 unanswered.set(e);
             } finally {
-                noteEnd();
+                noteEnd(!isOurs);
             }
         }
     }
 
+    private static Object reason(CmEvent event) {
+        if (event.type() != CmEventType.DISCONNECTED) {
+            return event.type();
+        }
+        return switch (-event.status()) {
+            case 0 -> "the peer has ended it";
+            case Errno.ECONNRESET -> "the process of the peer has ended without a word";
+            case Errno.ETIMEDOUT -> SILENT;
+            default -> event;
+        };
+    }
+
     /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
     void endWithoutPeer() {
-        if (connected && !failed) {
-            ConnectionNews.lost(this, "the peer does not answer");
+        boolean isNews;
+        synchronized (this) {
+            isNews = isNews();
+            connected = false;
         }
-        connected = false;
+        if (isNews) {
+            ConnectionNews.lost(this, SILENT);
+        }
         if (ended || !id.isOpen()) {
             return;
         }
@@ -550,18 +614,19 @@ public final class RdmaConnection implements AutoCloseable {
         } catch (IllegalStateException closedMeanwhile) {
             // Closing the id has told the peer.
         } finally {
-            noteEnd();
+            noteEnd(true);
         }
     }
 
-    private void noteEnd() {
+    /** Notes the end; a server counts it unless this side has begun to close the connection before. */
+    private void noteEnd(boolean isForServer) {
         boolean first;
         // An event may tell the same a little later, or at the same time.
         synchronized (this) {
             first = !ended;
             ended = true;
         }
-        tellOfEnd(first);
+        tellOfEnd(first && isForServer);
     }
 
     /** Wakes the threads that wait for the end, and tells a server if it is new. */
@@ -778,7 +843,10 @@ public final class RdmaConnection implements AutoCloseable {
         if (established != null && id.isOpen()) {
             ConnectionNews.closed(this);
         }
-        connected = false;
+        synchronized (this) {
+            closing = true;
+            connected = false;
+        }
         try {
             id.close();
         } finally {

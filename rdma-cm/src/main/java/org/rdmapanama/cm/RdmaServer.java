@@ -235,9 +235,10 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
-     * Waits for a client that is connected. Clients that go away or stall in the middle of their handshake are not
-     * reported here, see {@link RdmaServerOptions#onFailedHandshake}; what fails on this side is: the peer is rejected, and
-     * the next call goes on with the other clients.
+     * Waits for a client that is connected. A connection that the program has found by {@link #connection(int)} and closed
+     * is not returned any more. Clients that go away or stall in the middle of their handshake are not reported here, see
+     * {@link RdmaServerOptions#onFailedHandshake}; what fails on this side is: the peer is rejected, and the next call goes
+     * on with the other clients.
      *
      * @param timeout how long to wait at most; zero does what can be done now
      * @return the connection, which outlives the server; empty if none was established in time
@@ -264,8 +265,10 @@ public final class RdmaServer implements AutoCloseable {
             closeSomeFailed();
             Optional<RdmaConnection> connection = handshakes.takeEstablished();
             if (connection.isPresent()) {
-                handOut(connection.get());
-                return connection;
+                if (handOut(connection.get())) {
+                    return connection;
+                }
+                continue;
             }
             ConnectionRequest request = over && begun >= MOST_AT_ONCE ? null : handshakes.nextRequest();
             if (request != null) {
@@ -365,21 +368,35 @@ public final class RdmaServer implements AutoCloseable {
         return made;
     }
 
-    /** From now on the program closes the connection, so it learns of the end. */
-    void handOut(RdmaConnection connection) {
+    /**
+     * From now on the program closes the connection, so it learns of the end. Returns false if it has closed the connection
+     * before, which it can find by a completion.
+     */
+    boolean handOut(RdmaConnection connection) {
         synchronized (ended) {
             connection.handOut();
             tally.accepted();
+            if (connection.isClosing()) {
+                countClosed(connection);
+                return false;
+            }
             if (connection.hasEnded() && connection.tellEnd()) {
                 addEnded(connection);
             }
+            return true;
+        }
+    }
+
+    /** Needs the monitor. */
+    private void countClosed(RdmaConnection connection) {
+        if (connection.leave()) {
+            tally.closed();
         }
     }
 
     private void noteEnd(RdmaConnection connection) {
         synchronized (ended) {
-            // One that is being closed has forgotten its end, or will.
-            if (connection.isHandedOut() && connection.id().isOpen() && connection.tellEnd()) {
+            if (connection.isHandedOut() && connection.tellEnd()) {
                 addEnded(connection);
             }
         }
@@ -388,16 +405,19 @@ public final class RdmaServer implements AutoCloseable {
 
     /** Needs the monitor. */
     private void addEnded(RdmaConnection connection) {
-        ended.add(connection);
         tally.ended(connection.isLost());
-        tellEnds();
+        // One that is being closed meanwhile has been forgotten, or will be.
+        if (connection.id().isOpen()) {
+            ended.add(connection);
+            tellEnds();
+        }
     }
 
     private void forgetEnd(RdmaConnection connection) {
         synchronized (ended) {
             ended.remove(connection);
-            if (connection.isHandedOut() && connection.leave()) {
-                tally.closed();
+            if (connection.isHandedOut()) {
+                countClosed(connection);
             }
             tellEnds();
         }

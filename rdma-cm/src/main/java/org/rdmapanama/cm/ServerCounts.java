@@ -11,8 +11,8 @@ import java.util.Map;
  * @param failed the clients that were accepted and did not become connected: they went away or took too long
  * @param open the connections that the program got and has not closed, also those that have ended
  * @param ended the connections whose end {@link RdmaServer#nextEnded} has told or will tell
- * @param lost those of them that the peer did not end: their queue pair failed, their device has gone, or the peer did not
- *     answer
+ * @param lost those of them that the peer did not end: their queue pair failed, their device has gone, the peer did not answer,
+ *     or its process was killed; a device of the kernel ends the connections of a process that is killed, so these are not lost
  */
 public record ServerCounts(long accepted, long refused, long failed, long open, long ended, long lost) {
     /** For JMX. */

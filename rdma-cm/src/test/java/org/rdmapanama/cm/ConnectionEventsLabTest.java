@@ -1,22 +1,31 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
+import org.rdmapanama.ReceiveWorkRequest;
+import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.testing.Async;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Flight;
 import org.rdmapanama.testing.Lab;
 
@@ -89,6 +98,48 @@ class ConnectionEventsLabTest {
                     "reason",
                     left.connection.failure().orElseThrow().toString());
             assertEquals(text(left.connection.queuePair()), lost.getString("queuePair"));
+        }
+    }
+
+    /** A message that is too long comes right behind the handshake, and its completion is polled before the events are taken. */
+    @Test
+    void shouldTellOfAFailureThatIsKnownBeforeTheConnection() throws Exception {
+        InetSocketAddress address = LabWire.ROCE.second(PORT + 8);
+        AtomicReference<RdmaConnection> made = new AtomicReference<>();
+        RdmaConnectionOptions options = new RdmaConnectionOptions().prepare(connection -> {
+            MemoryRegion region = connection.register(4, AccessFlag.LOCAL_WRITE);
+            connection
+                    .queuePair()
+                    .postReceive(ReceiveWorkRequest.allocate(connection.queuePair(), 1)
+                            .add(region, 0, 4));
+            made.set(connection);
+        });
+        try (Flight flight = new Flight("ConnectionLost");
+                VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = RdmaServer.listen(arena, address, new RdmaServerOptions().connections(options))) {
+            CompletableFuture<RdmaConnection> connecting = Async.start(() -> new RdmaClient(arena)
+                    .connect(address, new RdmaConnectionOptions().localAddress(LabWire.ROCE.first(0)), Lab.SECONDS));
+            Bound answered = Bound.of(Lab.SECONDS);
+            while (made.get() == null) {
+                answered.check("no request");
+                assertTrue(server.accept(Duration.ZERO).isEmpty());
+            }
+            RdmaConnection client = Async.get(connecting);
+            client.queuePair()
+                    .postSend(SendWorkRequest.allocate(client.queuePair(), 1)
+                            .send()
+                            .add(client.register(8), 0, 8)
+                            .signaled(true));
+            WorkCompletions completions = new WorkCompletions(arena, 1);
+            Bound.of(Lab.SECONDS)
+                    .await(
+                            "the message did not fail",
+                            () -> made.get().receiveQueue().poll(completions) > 0);
+            RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+            assertSame(accepted, server.nextEnded());
+            assertEquals(new ServerCounts(1, 0, 0, 1, 1, 1), server.counts());
+            int number = accepted.queuePair().number();
+            assertTrue(flight.only().getString("reason").contains("0x%06x".formatted(number)));
         }
     }
 

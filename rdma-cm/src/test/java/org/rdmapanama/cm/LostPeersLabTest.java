@@ -33,6 +33,7 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.testing.Bound;
+import org.rdmapanama.testing.Flight;
 import org.rdmapanama.testing.Lab;
 
 /** Peers that are killed, stopped or unplugged, in processes of their own, and ports that another process has. */
@@ -98,6 +99,8 @@ class LostPeersLabTest {
             client.kill();
             assertEnded(connection);
             assertSame(connection, server.nextEnded());
+            // A kernel ends the connections of a process that was killed.
+            assertEquals(Lab.isInLab() ? 0 : 1, server.counts().lost());
             connection.disconnect(Lab.SECONDS);
             assertCompletes(arena, connection, 3);
             // The server goes on.
@@ -114,6 +117,32 @@ class LostPeersLabTest {
                 .await("no completion", () -> connection.receiveQueue().poll(completions) > 0);
         assertEquals(id, completions.id(0));
         assertEquals(CompletionStatus.WR_FLUSH_ERR, completions.status(0), () -> completions.describe(0));
+    }
+
+    /** The recording tells why a connection was lost. */
+    @Test
+    void shouldTellARecordingWhyAPeerIsGone() throws Exception {
+        assumeSoft("a kernel ends the connections of a process that was killed, and answers for one that is stopped");
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server =
+                        RdmaServer.listen(arena, Lab.second(PORT), new RdmaServerOptions().connections(keepAlive()))) {
+            for (String signal : List.of("TERM", "KILL", "STOP")) {
+                try (Program client = leaver("stay");
+                        RdmaConnection connection = server.accept(Lab.PATIENCE).orElseThrow();
+                        Flight flight = new Flight("ConnectionLost")) {
+                    client.await("connected");
+                    client.signal(signal);
+                    assertTrue(connection.awaitDisconnect(Lab.SECONDS));
+                    String reason = switch (signal) {
+                        case "TERM" -> "the peer has ended it";
+                        case "KILL" -> "the process of the peer has ended without a word";
+                        default -> "the peer does not answer";
+                    };
+                    assertEquals(reason, flight.only().getString("reason"));
+                }
+            }
+            assertEquals(new ServerCounts(3, 0, 0, 0, 3, 2), server.counts());
+        }
     }
 
     @Test
