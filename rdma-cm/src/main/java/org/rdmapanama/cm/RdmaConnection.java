@@ -74,6 +74,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** Whether the device has been released. */
     private final AtomicBoolean deviceReleased = new AtomicBoolean();
 
+    /** What the program wants to do when this is closed; set once the preparation has succeeded, and null again when it is done. */
+    private final AtomicReference<Consumer<RdmaConnection>> afterClose = new AtomicReference<>();
+
     /** Whether the events have been released. */
     private final AtomicBoolean eventsReleased = new AtomicBoolean();
 
@@ -173,6 +176,7 @@ public final class RdmaConnection implements AutoCloseable {
             ArenaDependents.add(arena, domain, connection.ending);
             QueuePairFailures.watch(connection.queuePair, connection::peerName, connection::fail);
             options.preparation().accept(connection);
+            connection.afterClose.set(options.afterClose());
             return connection;
         } catch (RuntimeException | Error e) {
             if (connection != null) {
@@ -797,7 +801,16 @@ public final class RdmaConnection implements AutoCloseable {
                 this::takeEvents,
                 this::closeId,
                 this::releaseEvents,
-                this::releaseDevice);
+                this::releaseDevice,
+                this::tellClosed);
+    }
+
+    /** A queue pair that could not be closed may still use what the program would give back. */
+    private void tellClosed() {
+        Consumer<RdmaConnection> action = queuePair.isOpen() ? null : afterClose.getAndSet(null);
+        if (action != null) {
+            action.accept(this);
+        }
     }
 
     /** Closes the regions. No more are added, because the queue pair is closed. */

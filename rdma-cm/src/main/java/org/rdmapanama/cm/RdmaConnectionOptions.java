@@ -55,6 +55,7 @@ public final class RdmaConnectionOptions {
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
     private BiConsumer<Context, RdmaConnectionOptions> adaptation = (context, options) -> {};
     private Consumer<RdmaConnection> preparation = connection -> {};
+    private Consumer<RdmaConnection> afterClose = connection -> {};
 
     /**
      * Creates options with 128 work requests in each queue, no private data, and the defaults of {@link
@@ -350,6 +351,23 @@ public final class RdmaConnectionOptions {
         return this;
     }
 
+    /**
+     * Sets an action to run once the connection is closed, to give back what the action of {@link #prepare} has taken: also
+     * for a client of which a server never learns that it is connected, and which the program therefore never sees. It runs
+     * once, in the first call of {@link RdmaConnection#close} or {@link RdmaConnection#finish}, or in {@link
+     * RdmaServer#accept} or {@link RdmaServer#close} for such a client, after the queue pair, so that the device no longer
+     * uses the memory of its work requests. What it throws goes to the caller, when all else is closed. If the arena closes
+     * first, it runs only if the program closes the connection afterwards.
+     *
+     * @param action receives the connection, which is closed
+     * @return this
+     * @throws NullPointerException when the action is null
+     */
+    public RdmaConnectionOptions afterClose(Consumer<RdmaConnection> action) {
+        afterClose = Objects.requireNonNull(action, "action");
+        return this;
+    }
+
     RdmaConnectionOptions copy() {
         RdmaConnectionOptions copy = new RdmaConnectionOptions();
         copy.sendWorkRequests = sendWorkRequests;
@@ -371,6 +389,7 @@ public final class RdmaConnectionOptions {
         copy.queuePair = queuePair;
         copy.adaptation = adaptation;
         copy.preparation = preparation;
+        copy.afterClose = afterClose;
         return copy;
     }
 
@@ -454,6 +473,10 @@ public final class RdmaConnectionOptions {
 
     Consumer<RdmaConnection> preparation() {
         return preparation;
+    }
+
+    Consumer<RdmaConnection> afterClose() {
+        return afterClose;
     }
 
     /** The sizes of the queues, what is shared, and the parameters. */

@@ -483,6 +483,18 @@ public final class RdmaServer implements AutoCloseable {
     }
 
     /**
+     * Sets a function that chooses the options of the connections whose requests come from now on, as {@link
+     * RdmaServerOptions#connections(Function)} does, which says what it may do: for example one that rejects a client when
+     * there are too many.
+     *
+     * @param choose returns the options, or empty to reject the request
+     * @throws NullPointerException when the function is null
+     */
+    public void connections(Function<ConnectionRequest, Optional<RdmaConnectionOptions>> choose) {
+        choice = Objects.requireNonNull(choose, "choose");
+    }
+
+    /**
      * Returns the connection of a queue pair, such as of one that a completion names. It takes no lock, constant time, and
      * makes no garbage. A completion of a client may come before {@link #accept} returns its connection, and is found here
      * as well.

@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -18,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -177,6 +179,92 @@ class ServersLabTest {
             assertEquals(1, failures.size(), failures::toString);
             assertTrue(failures.getFirst().getMessage().contains("to make room"), failures::toString);
             assertEquals(1, server.pending());
+        }
+    }
+
+    /** What the connections share is made when the server listens already, so the choice may come as late. */
+    @Test
+    void shouldChooseLater() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(arena, new RdmaServerOptions());
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            server.connections(request -> server.counts().open() == 0 ? Optional.of(small()) : Optional.empty());
+            Future<RdmaConnection> first = connecting(threads, arena);
+            try (RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+                    RdmaConnection connected = first.get(30, TimeUnit.SECONDS)) {
+                assertEquals(connected.localAddress(), accepted.remoteAddress());
+                Future<RdmaConnection> second = connecting(threads, arena);
+                Bound bound = Bound.of(Lab.SECONDS);
+                while (server.counts().refused() == 0) {
+                    bound.check("the second client was not refused");
+                    assertTrue(server.accept(Duration.ofMillis(10)).isEmpty());
+                }
+                Exception failed = assertThrows(Exception.class, () -> second.get(30, TimeUnit.SECONDS));
+                assertInstanceOf(RejectedException.class, failed.getCause());
+            }
+        }
+    }
+
+    /** A completion can name a connection before it is returned, and what came with it can be a reason to close it. */
+    @Test
+    void shouldNotReturnWhatTheProgramHasClosed() throws Exception {
+        AtomicReference<RdmaConnection> made = new AtomicReference<>();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(arena, new RdmaServerOptions().connections(small().prepare(made::set)));
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            Future<RdmaConnection> connecting = connecting(threads, arena);
+            Bound bound = Bound.of(Lab.SECONDS);
+            while (made.get() == null) {
+                bound.check("no request");
+                assertTrue(server.accept(Duration.ZERO).isEmpty());
+            }
+            RdmaConnection client = connecting.get(30, TimeUnit.SECONDS);
+            RdmaConnection early = server.connection(made.get().queuePair().number());
+            // Takes the event that it is established, and leaves the connection where it is.
+            Bound.of(Lab.SECONDS)
+                    .await(
+                            "it is not established",
+                            () -> server.awaitRequest(Duration.ZERO).isEmpty() && early.isConnected());
+            assertEquals(1, server.pending());
+            early.close();
+            assertTrue(server.accept(Duration.ofMillis(100)).isEmpty());
+            assertNull(server.nextEnded());
+            assertEquals(new ServerCounts(1, 0, 0, 0, 0, 0), server.counts());
+            assertTrue(client.awaitDisconnect(Lab.SECONDS));
+        }
+    }
+
+    /** What was prepared is given back, for a client that was never connected as well, once, and when the device lets it go. */
+    @Test
+    void shouldRunTheActionAfterClosing() throws Exception {
+        List<RdmaConnection> prepared = Collections.synchronizedList(new ArrayList<>());
+        List<RdmaConnection> closed = Collections.synchronizedList(new ArrayList<>());
+        RdmaConnectionOptions options = small().prepare(prepared::add).afterClose(connection -> {
+            assertFalse(connection.queuePair().isOpen());
+            closed.add(connection);
+        });
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaServer server = listen(
+                        arena, new RdmaServerOptions().connections(options).handshakeTimeout(Duration.ofSeconds(2)));
+                StalledClients stalled = new StalledClients();
+                ExecutorService threads = Executors.newCachedThreadPool()) {
+            add(stalled, 1);
+            serveUntil(server, 1);
+            serveUntil(server, 0);
+            assertEquals(1, closed.size());
+            Future<RdmaConnection> connecting = connecting(threads, arena);
+            RdmaConnection accepted = server.accept(Lab.SECONDS).orElseThrow();
+            connecting.get(30, TimeUnit.SECONDS).close();
+            assertEquals(1, closed.size());
+            accepted.close();
+            accepted.close();
+            assertEquals(prepared, closed);
+            // What nobody has taken is closed with the server.
+            add(stalled, 1);
+            serveUntil(server, 1);
+            server.close();
+            assertEquals(3, closed.size());
+            assertEquals(prepared, closed);
         }
     }
 
