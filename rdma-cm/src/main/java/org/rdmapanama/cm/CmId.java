@@ -1232,12 +1232,17 @@ public final class CmId implements AutoCloseable {
         return (host.contains(":") ? "[" + host + "]:" : host + ":") + address.getPort();
     }
 
+    /** The same of any address; without an IP address it is as it says itself. */
+    static String text(InetSocketAddress address) {
+        return address == null || address.getAddress() == null ? Objects.toString(address, "") : hostAndPort(address);
+    }
+
     /** Returns port space, native address and socket address, all of which a closed id still has. */
     @Override
     public String toString() {
         InetSocketAddress peer = remote;
         InetSocketAddress own = local;
-        String where = peer != null ? " to " + peer : own != null ? " at " + own : "";
+        String where = peer != null ? " to " + text(peer) : own != null ? " at " + text(own) : "";
         return portSpace + " id 0x" + Long.toHexString(address) + where;
     }
 }

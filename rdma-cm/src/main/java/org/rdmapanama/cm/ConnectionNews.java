@@ -2,7 +2,6 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.Objects;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.cm.internal.events.ConnectionLost;
 import org.rdmapanama.cm.internal.events.ConnectionMade;
@@ -60,7 +59,7 @@ final class ConnectionNews {
         void failed(Throwable reason) {
             safely(() -> {
                 LOG.debug("not connected to {}: {}", remote, reason.getMessage());
-                new ConnectionRefused().tell(CLIENT, text(remote), reason);
+                new ConnectionRefused().tell(CLIENT, CmId.text(remote), reason);
             });
         }
     }
@@ -76,8 +75,8 @@ final class ConnectionNews {
     private static void tell(ConnectionMade event, String side, RdmaConnection connection) {
         event.tell(
                 side,
-                text(connection.localAddress()),
-                text(connection.remoteAddress()),
+                CmId.text(connection.localAddress()),
+                CmId.text(connection.remoteAddress()),
                 connection.queuePair().context().deviceName(),
                 connection.number());
     }
@@ -88,16 +87,9 @@ final class ConnectionNews {
             LOG.debug("refused {}: {}", id, reason);
             ConnectionRefused event = new ConnectionRefused();
             if (event.isEnabled()) {
-                event.tell(SERVER, text(id.knownRemoteAddress()), reason);
+                event.tell(SERVER, CmId.text(id.knownRemoteAddress()), reason);
             }
         });
-    }
-
-    /** Such as 10.0.0.1:7471; addresses may be missing or without an IP address. */
-    private static String text(InetSocketAddress address) {
-        return address == null || address.getAddress() == null
-                ? Objects.toString(address, "")
-                : CmId.hostAndPort(address);
     }
 
     /** A connection was ended, but not by this side. */
@@ -106,8 +98,8 @@ final class ConnectionNews {
             LOG.debug("lost: {}: {}", connection, reason);
             new ConnectionLost()
                     .tell(
-                            text(connection.localAddress()),
-                            text(connection.remoteAddress()),
+                            CmId.text(connection.localAddress()),
+                            CmId.text(connection.remoteAddress()),
                             connection.number(),
                             reason);
         });

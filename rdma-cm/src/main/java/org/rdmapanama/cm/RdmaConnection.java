@@ -895,6 +895,6 @@ public final class RdmaConnection implements AutoCloseable {
         Established is = established;
         return is == null
                 ? "connection that is not established on " + id
-                : "connection from " + is.localAddress + " to " + is.remoteAddress;
+                : "connection from " + CmId.text(is.localAddress) + " to " + CmId.text(is.remoteAddress);
     }
 }

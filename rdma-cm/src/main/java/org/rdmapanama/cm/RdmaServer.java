@@ -131,7 +131,7 @@ public final class RdmaServer implements AutoCloseable {
             CmId listener = channel.createId(PortSpace.TCP);
             listener.bind(local);
             RdmaServer server = new RdmaServer(arena, given, new SharedEvents(channel), listener);
-            channel.owner("server at " + server.localAddress);
+            channel.owner(server.toString());
             server.events.receive(listener, server.inbox, server::take);
             listener.listen(given.backlog());
             ArenaDependents.add(arena, server);
@@ -700,6 +700,6 @@ public final class RdmaServer implements AutoCloseable {
     /** Returns the address that the server listens at. */
     @Override
     public String toString() {
-        return "server at " + localAddress;
+        return "server at " + CmId.text(localAddress);
     }
 }
