@@ -128,12 +128,13 @@ public final class TopCommand implements Callable<Integer> {
                 .formatted(jvm.pid(), contexts.size(), pairs, bytes / MEGABYTE));
         for (OpenServer each : bean.getServers()) {
             Map<String, Long> counts = each.counts();
-            note.append("; %s: %d open, %d accepted, %d refused, %d lost"
+            note.append("; %s: %d open, %d accepted, %d refused, %d ended, %d lost"
                     .formatted(
                             each.name(),
                             counts.get("open"),
                             counts.get("accepted"),
                             counts.get("refused"),
+                            counts.get("ended"),
                             counts.get("lost")));
         }
         notes.add(note.toString());

@@ -59,7 +59,7 @@ class TopLabTest {
             assertTrue(Double.parseDouble(row.group(1)) > 0.5, output);
             assertTrue(Integer.parseInt(row.group(3)) > 10, output);
             String note = "(?m)^process " + seen.pid() + ": contexts: 1, queue pairs: 2, registered: [\\d.]+ MB;"
-                    + " server at \\S+: 1 open, 1 accepted, 0 refused, 0 lost$";
+                    + " server at [\\d.]+:\\d+: 1 open, 1 accepted, 0 refused, 0 ended, 0 lost$";
             assertTrue(Pattern.compile(note).matcher(output).find(), output);
             assertTrue(!output.contains(Long.toString(unseen.pid())), output);
         }
