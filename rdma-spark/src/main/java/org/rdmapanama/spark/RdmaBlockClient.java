@@ -67,17 +67,36 @@ final class RdmaBlockClient extends BlockStoreClient {
             BlockFetchingListener listener,
             DownloadFileManager files) {
         Map<BlockRange, String> blocks = new LinkedHashMap<>();
+        List<String> others = new ArrayList<>();
         for (String id : ids) {
-            ShuffleBlocks.parse(id).ifPresent(block -> blocks.put(block, id));
+            BlockRange block = files == null ? ShuffleBlocks.parse(id).orElse(null) : null;
+            // One that is named twice is told of twice.
+            if (block == null || blocks.putIfAbsent(block, id) != null) {
+                others.add(id);
+            }
         }
-        Optional<InetSocketAddress> address =
-                files == null && blocks.size() == ids.length ? addresses.apply(executor) : Optional.empty();
+        Optional<InetSocketAddress> address = blocks.isEmpty() ? Optional.empty() : addresses.apply(executor);
         if (address.isEmpty()) {
             counters.othersFetched(ids.length);
             other.fetchBlocks(host, port, executor, ids, counters.counting(listener), files);
             return;
         }
-        client.fetch(address.get(), List.copyOf(blocks.keySet()), new BlockListener() {
+        fetch(address.get(), host, port, executor, blocks, listener);
+        if (!others.isEmpty()) {
+            counters.othersFetched(others.size());
+            other.fetchBlocks(host, port, executor, others.toArray(String[]::new), counters.counting(listener), null);
+        }
+    }
+
+    /** Fetches by RDMA, and what cannot be fetched so by Spark's client. */
+    private void fetch(
+            InetSocketAddress address,
+            String host,
+            int port,
+            String executor,
+            Map<BlockRange, String> blocks,
+            BlockFetchingListener listener) {
+        client.fetch(address, List.copyOf(blocks.keySet()), new BlockListener() {
             private final List<String> left = new ArrayList<>();
             private int told;
 

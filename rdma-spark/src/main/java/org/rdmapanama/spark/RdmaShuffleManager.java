@@ -3,6 +3,8 @@ package org.rdmapanama.spark;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
+import org.apache.spark.MapOutputTracker;
+import org.apache.spark.MapSizesByExecutorId;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -99,13 +101,22 @@ public final class RdmaShuffleManager extends SortShuffleManager {
             ShuffleReadMetricsReporter metrics) {
         BaseShuffleHandle<K, ?, C> known = (BaseShuffleHandle<K, ?, C>) handle;
         ExecutorShuffle own = executor();
-        if (!own.reads() || known.dependency().isShuffleMergeFinalizedMarked()) {
+        if (!own.reads()) {
             return super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
         }
-        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = SparkEnv.get()
-                .mapOutputTracker()
-                .getMapSizesByExecutorId(handle.shuffleId(), startMap, endMap, startPartition, endPartition);
+        MapOutputTracker tracker = SparkEnv.get().mapOutputTracker();
+        int shuffle = handle.shuffleId();
+        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks;
         boolean inBatches = canUseBatchFetch(startPartition, endPartition, context);
+        if (known.dependency().isShuffleMergeFinalizedMarked()) {
+            // Some of these are of shuffle services, which have merged what was pushed to them.
+            MapSizesByExecutorId merged = tracker.getPushBasedShuffleMapSizesByExecutorId(
+                    shuffle, startMap, endMap, startPartition, endPartition);
+            blocks = merged.iter();
+            inBatches = inBatches && merged.enableBatchFetch();
+        } else {
+            blocks = tracker.getMapSizesByExecutorId(shuffle, startMap, endMap, startPartition, endPartition);
+        }
         return new RdmaShuffleReader<>(known.dependency(), blocks, inBatches, context, metrics, own.client());
     }
 

@@ -13,7 +13,13 @@ final class ShuffleBlocks {
 
     /** Returns the block with a name; empty if it is not a block of a map output. */
     static Optional<BlockRange> parse(String name) {
-        BlockId id = BlockId$.MODULE$.apply(name);
+        BlockId id;
+        try {
+            id = BlockId$.MODULE$.apply(name);
+        } catch (Exception e) {
+            // Spark does not read all names that it gives, and its exception is a checked one that it does not declare.
+            return Optional.empty();
+        }
         if (id instanceof ShuffleBlockId one) {
             return Optional.of(new BlockRange(one.shuffleId(), one.mapId(), one.reduceId(), one.reduceId() + 1));
         }

@@ -1,5 +1,7 @@
 package org.rdmapanama.spark;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,13 +22,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.network.shuffle.ExternalBlockStoreClient;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmapanama.spark.transfer.BlockClient;
 import org.rdmapanama.spark.transfer.BlockFiles;
 import org.rdmapanama.spark.transfer.BlockServer;
@@ -177,6 +184,66 @@ class RdmaBlockClientTest {
             assertEquals(2, twice.failed.size());
             assertEquals(4, counters.otherBlocks());
             assertEquals(0, counters.otherBytes());
+        }
+    }
+
+    /** In place of Spark's client: every block has its name as its bytes. */
+    private static final class Names extends BlockStoreClient {
+        private final List<List<String>> asked = new ArrayList<>();
+
+        @Override
+        public synchronized void fetchBlocks(
+                String host,
+                int port,
+                String executor,
+                String[] ids,
+                BlockFetchingListener listener,
+                DownloadFileManager files) {
+            asked.add(List.of(ids));
+            for (String each : ids) {
+                listener.onBlockFetchSuccess(each, new NioManagedBuffer(ByteBuffer.wrap(each.getBytes(UTF_8))));
+            }
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "shuffleChunk_1_0_3_2",
+                "shuffleMerged_1_0_3",
+                "shufflePush_1_0_7_3",
+                "broadcast_3",
+                "rdd_1_2",
+                "what Spark does not know"
+            })
+    void shouldGiveToSparksClientWhatIsNoBlockOfAMapOutput(String name) throws Exception {
+        Path file = Files.write(folder.resolve("blocks"), CONTENT);
+        BlockFiles files = block -> new BlockFiles.Location(file, 0, CONTENT.length);
+        try (BlockServer server = BlockServer.start(ANY, files, pinning(1 << 20), SECRET);
+                BlockClient client = BlockClient.start(pinning(0), SECRET);
+                Names sparks = new Names()) {
+            ShuffleCounters counters = new ShuffleCounters();
+            RdmaBlockClient blocks =
+                    new RdmaBlockClient(client, sparks, executor -> Optional.of(server.address()), counters);
+            Result mixed = new Result(4);
+            String[] ids = {"shuffle_1_7_0", name, "shuffle_1_8_0_3", "shuffle_1_7_0"};
+            blocks.fetchBlocks("127.0.0.1", 1, "other", ids, mixed, null);
+            mixed.await();
+            assertEquals(Map.of(), mixed.failed);
+            assertEquals(name, new String(mixed.arrived.get(name), UTF_8));
+            assertArrayEquals(CONTENT, mixed.arrived.get("shuffle_1_8_0_3"));
+            // What is named twice comes in each of the two ways.
+            assertEquals(List.of(List.of(name, "shuffle_1_7_0")), sparks.asked);
+            assertEquals(2, counters.rdmaBlocks());
+            assertEquals(2, counters.otherBlocks());
+            Result alone = new Result(1);
+            blocks.fetchBlocks("127.0.0.1", 1, "other", new String[] {name}, alone, null);
+            alone.await();
+            assertEquals(List.of(name), sparks.asked.getLast());
+            assertEquals(2, counters.rdmaBlocks());
         }
     }
 }
