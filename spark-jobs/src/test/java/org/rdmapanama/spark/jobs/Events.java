@@ -15,6 +15,11 @@ final class Events extends SparkListener {
 
     final LongAdder spilled = new LongAdder();
 
+    /** How many bytes were read of what a shuffle service has merged, and how often that was not possible. */
+    final LongAdder merged = new LongAdder();
+
+    final LongAdder notMerged = new LongAdder();
+
     /** How many stages were run once more. */
     final AtomicInteger again = new AtomicInteger();
 
@@ -47,6 +52,8 @@ final class Events extends SparkListener {
     public void onTaskEnd(SparkListenerTaskEnd end) {
         if (end.taskMetrics() != null) {
             spilled.add(end.taskMetrics().diskBytesSpilled());
+            merged.add(end.taskMetrics().shuffleReadMetrics().remoteMergedBytesRead());
+            notMerged.add(end.taskMetrics().shuffleReadMetrics().mergedFetchFallbackCount());
         }
         if (end.taskType().equals(RESULT)) {
             read.countDown();

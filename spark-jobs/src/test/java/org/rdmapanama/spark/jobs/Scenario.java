@@ -80,6 +80,30 @@ enum Scenario {
                     "110k"),
             EnumSet.of(TestJob.GROUP_BY_KEY)),
 
+    /** Small blocks are pushed to the shuffle service, which merges those of a partition; large ones are not. */
+    MERGED(
+            true,
+            MergingCluster.EXECUTORS,
+            Map.of(
+                    "spark.master",
+                    MergingCluster.MASTER,
+                    // Otherwise Spark pushes on YARN only.
+                    "spark.testing",
+                    "true",
+                    "spark.shuffle.service.enabled",
+                    "true",
+                    "spark.shuffle.push.enabled",
+                    "true",
+                    "spark.shuffle.push.maxBlockSizeToPush",
+                    "12k",
+                    "spark.shuffle.push.minShuffleSizeToWait",
+                    "0",
+                    "spark.shuffle.push.server.minChunkSizeInMergedShuffleFile",
+                    "20k",
+                    "spark.serializer",
+                    "org.apache.spark.serializer.KryoSerializer"),
+            EnumSet.of(TestJob.UNEVEN_MAPS, TestJob.JOIN, TestJob.ADAPTIVE_SQL_AGGREGATION)),
+
     /** An address for examples, which no machine has. */
     NO_DEVICE(true, 2, Map.of("spark.rdma.address", "192.0.2.1"), EnumSet.of(TestJob.GROUP_BY_KEY)),
     REQUIRED_DEVICE(
@@ -123,6 +147,8 @@ enum Scenario {
         SparkConf conf = LocalCluster.conf(Math.max(1, executors), folder)
                 .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                 .set("spark.executor.extraJavaOptions", SHORT_LIVED)
+                // Otherwise a task waits for 15 seconds until it believes that an executor is gone.
+                .set("spark.shuffle.io.retryWait", "300ms")
                 // Stages run again as often as faults make them.
                 .set("spark.stage.maxConsecutiveAttempts", "20")
                 .set("spark.sql.warehouse.dir", folder.resolve("tables").toString());

@@ -279,4 +279,22 @@ class ShuffleTest {
         assertEquals(0, number(results, "rdma large"), results::toString);
         assertTrue(number(results, "fallback large") > 0, results::toString);
     }
+
+    @Test
+    void shouldReadByTcpWhatIsMergedAndTheRestByRdma() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.MERGED);
+        assertTrue(number(results, "merged") > 0, results::toString);
+        assertTrue(number(results, "rdma") > 0, results::toString);
+        assertEquals(number(results, "merged"), number(results, "fallback"), results::toString);
+        assertEquals(number(results, "remote"), number(results, "rdma") + number(results, "fallback"));
+    }
+
+    @Test
+    void shouldReadByRdmaWhatWasMergedByAServiceThatIsGone() throws Exception {
+        Map<String, String> results = assertSucceeds(Scenario.MERGED);
+        assertEquals(results(Scenario.SPARK).get(TestJob.UNEVEN_MAPS.toString()), results.get("without the service"));
+        assertTrue(number(results, "not merged") > 0, results::toString);
+        assertTrue(number(results, "rdma without the service") > 0, results::toString);
+        assertEquals(0, number(results, "fallback without the service"), results::toString);
+    }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SecurityManager$;
 import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.deploy.ExternalShuffleService;
 import org.apache.spark.sql.SparkSession;
@@ -44,16 +46,21 @@ final class TestDriver {
     }
 
     /**
-     * Runs all scenarios.
+     * Runs scenarios.
      *
-     * @param arguments an address for RDMA, in a network of its own; none if there is no such network
+     * @param arguments the names of scenarios, if not all are to run; and at the end an address for RDMA, in a network of its own,
+     *     if there is such a network
      */
     public static void main(String... arguments) {
-        boolean own = arguments.length > 0;
-        TestDriver driver =
-                new TestDriver(Path.of(System.getProperty("spark.jobs.folder")), own ? arguments[0] : "127.0.0.1", own);
+        List<String> given = new ArrayList<>(List.of(arguments));
+        boolean own = !given.isEmpty() && given.getLast().contains(".");
+        TestDriver driver = new TestDriver(
+                Path.of(System.getProperty("spark.jobs.folder")), own ? given.removeLast() : "127.0.0.1", own);
         Set<Scenario> scenarios = new LinkedHashSet<>(FIRST);
         scenarios.addAll(List.of(Scenario.values()));
+        if (!given.isEmpty()) {
+            scenarios.retainAll(given.stream().map(Scenario::valueOf).toList());
+        }
         for (Scenario each : scenarios) {
             long start = System.nanoTime();
             say("begin", each);
@@ -80,11 +87,13 @@ final class TestDriver {
     private void run(Scenario scenario) throws Exception {
         SparkConf conf = scenario.conf(folder, address);
         ExternalShuffleService service = null;
-        if (scenario == Scenario.SHUFFLE_SERVICE) {
+        if (scenario == Scenario.SHUFFLE_SERVICE || scenario == Scenario.MERGED) {
             conf.set("spark.shuffle.service.port", Integer.toString(freePort()));
-            service = new ExternalShuffleService(
-                    conf,
-                    new SecurityManager(conf, Option.empty(), SecurityManager$.MODULE$.$lessinit$greater$default$3()));
+            SecurityManager security =
+                    new SecurityManager(conf, Option.empty(), SecurityManager$.MODULE$.$lessinit$greater$default$3());
+            service = scenario == Scenario.MERGED
+                    ? new MergingService(conf, security)
+                    : new ExternalShuffleService(conf, security);
             service.start();
         }
         try (JavaSparkContext context = new JavaSparkContext(conf)) {
@@ -92,6 +101,15 @@ final class TestDriver {
             context.sc().addSparkListener(events);
             run(scenario, context, events);
             fail(scenario, new Accidents(context, events, folder), context, events);
+            if (scenario == Scenario.MERGED) {
+                JavaPairRDD<Long, Iterable<byte[]>> groups = TestJob.unevenGroups(context);
+                groups.count();
+                service.stop();
+                long before = events.notMerged.sum();
+                sayWithBytes("without the service", context, scenario, () -> ShuffleJob.ofGroups(groups));
+                context.sc().listenerBus().waitUntilEmpty();
+                say("not merged", events.notMerged.sum() - before);
+            }
         } finally {
             if (service != null) {
                 service.stop();
@@ -120,6 +138,7 @@ final class TestDriver {
             say("evictions", figures.evictions());
         }
         say("spilled", events.spilled.sum());
+        say("merged", events.merged.sum());
     }
 
     private void fail(Scenario scenario, Accidents accidents, JavaSparkContext context, Events events)

@@ -16,6 +16,9 @@ enum TestJob {
     JOIN((context, session) -> ShuffleJob.JOIN.run(context, TestJob.BYTES, TestJob.PARTITIONS)),
     COGROUP(TestJob::cogroup),
 
+    /** Half of the map tasks write half as much as the others. */
+    UNEVEN_MAPS((context, session) -> ShuffleJob.ofGroups(TestJob.unevenGroups(context))),
+
     /** The writers combine records before the shuffle, and readers afterwards. */
     REDUCE_BY_KEY(
             (context, session) -> Records.create(context, 0, TestJob.RECORDS, TestJob.PARTITIONS, Records.Keys.GROUPS)
@@ -49,6 +52,13 @@ enum TestJob {
 
     Digest run(JavaSparkContext context, SparkSession session) {
         return work.apply(context, session);
+    }
+
+    /** Returns groups of records, of which half of the map tasks write half as many as the others. */
+    static JavaPairRDD<Long, Iterable<byte[]>> unevenGroups(JavaSparkContext context) {
+        return Records.create(context, 0, RECORDS, PARTITIONS, Records.Keys.GROUPS)
+                .union(Records.create(context, RECORDS, RECORDS / 2, PARTITIONS, Records.Keys.GROUPS))
+                .groupByKey(PARTITIONS);
     }
 
     private static Digest cogroup(JavaSparkContext context, SparkSession session) {
