@@ -33,6 +33,12 @@ final class ServerLink {
     private static final int RECEIVED = 1 << 17;
     private static final int INDEX = SENT - 1;
 
+    /**
+     * How long a server is not asked again that had no room for any of the blocks of a question. Asking takes a tenth of a
+     * millisecond or more, of both processes and of the task that waits, and is in vain as long as there is no room.
+     */
+    static final long PAUSE_NANOS = 100_000_000;
+
     /** A read of a part of a group. */
     private record Read(Fetch fetch, Fetch.Group group, long offset, long length) {}
 
@@ -61,6 +67,11 @@ final class ServerLink {
 
     /** When it last had something to do. */
     private long used = System.nanoTime();
+
+    /** Whether the server had no room for what it was asked for last, and when that was. */
+    private boolean hadNoRoom;
+
+    private long refused;
 
     ServerLink(
             RdmaConnection connection, RegisteredPool pool, TransferSettings settings, TransferStatistics statistics) {
@@ -110,6 +121,10 @@ final class ServerLink {
     }
 
     void fetch(Fetch fetch) {
+        if (hadNoRoom && System.nanoTime() - refused < PAUSE_NANOS) {
+            fetch.fail("the server has had no room in its budget of registered memory for others");
+            return;
+        }
         queued.add(fetch);
         ask();
     }
@@ -195,9 +210,11 @@ final class ServerLink {
     /** Finds memory for what is lent, and queues the reads. */
     private void group(Fetch fetch, MemorySegment answer) {
         Fetch.Group last = null;
+        boolean noRoom = true;
         for (int i = 0; i < fetch.blocks().size(); i++) {
             long length = Messages.length(answer, i);
             int outcome = Messages.outcome(answer, i);
+            noRoom = noRoom && outcome == Messages.BUDGET_SPENT;
             if (outcome != Messages.LENT || length < 0) {
                 fetch.unavailable(i, reason(outcome));
             } else if (length > Integer.MAX_VALUE) {
@@ -212,6 +229,8 @@ final class ServerLink {
                 fetch.groups().add(last);
             }
         }
+        hadNoRoom = noRoom;
+        refused = System.nanoTime();
         for (Fetch.Group group : new ArrayList<>(fetch.groups())) {
             RegisteredBuffer buffer = group.length() < 0 ? null : pool.tryAllocate(group.length(), 1);
             if (buffer == null) {

@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -262,6 +263,33 @@ class BlockTransferTest {
         try (Pair pair = new Pair(pinning(0), SETTINGS)) {
             pair.assertNone(blocks, "no room in its budget");
             assertEquals(0, pair.server.pinnedBytes());
+        }
+    }
+
+    @Test
+    void shouldNotAskAgainAtOnceWhereThereIsNoRoom() throws Exception {
+        List<BlockRange> large = write(1, 7, 20_000);
+        List<BlockRange> small = write(1, 8, 10_000);
+        AtomicInteger asked = new AtomicInteger();
+        BlockFiles files = block -> {
+            asked.incrementAndGet();
+            return locate(block);
+        };
+        try (Pair pair = new Pair(files, pinning(10_000), SETTINGS, SECRET)) {
+            long start = System.nanoTime();
+            int fetches = 100;
+            for (int i = 0; i < fetches; i++) {
+                pair.assertNone(large, "room in its budget");
+            }
+            long pauses = (System.nanoTime() - start) / ServerLink.PAUSE_NANOS;
+            assertTrue(asked.get() <= 1 + pauses, () -> asked + " questions in " + pauses + " pauses");
+            // But later.
+            while (pair.fetch(small).arrived.isEmpty()) {
+                assertTrue(System.nanoTime() - start < 60_000_000_000L, "it is not asked again");
+                Thread.sleep(10);
+            }
+            // What has arrived ends the pause.
+            pair.assertNone(large, "the server has no room in its budget");
         }
     }
 
