@@ -1,8 +1,10 @@
 package org.rdmapanama.spark.jobs;
 
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import scala.Tuple2;
@@ -11,6 +13,8 @@ import scala.Tuple2;
 final class Records {
     /** The bytes of a record: a key of 8 and what the key gives. */
     static final int BYTES = 100;
+
+    private static final int PIECE = 1 << 20;
 
     /** How keys are made of the numbers of records. */
     enum Keys {
@@ -51,6 +55,30 @@ final class Records {
                                 first + records * (partition + 1) / partitions)
                         .mapToObj(number -> new Tuple2<>(keys.of(number, records), bytes(number)))
                         .iterator());
+    }
+
+    /**
+     * Returns the bytes of two map tasks behind a shuffle, in pieces of a MiB: one piece from each task for each partition, and all
+     * others from the first task for the first partition.
+     *
+     * @param context where they are made
+     * @param bytes how many there are in the first partition
+     * @param partitions how many partitions there are behind the shuffle
+     */
+    static JavaPairRDD<Integer, byte[]> enormous(JavaSparkContext context, long bytes, int partitions) {
+        long pieces = bytes / PIECE;
+        return context.parallelize(List.of(0, 1), 2)
+                .flatMapToPair(task -> LongStream.range(0, partitions + (task == 0 ? pieces : 0))
+                        .mapToObj(number ->
+                                new Tuple2<>((int) Math.max(0, number - pieces * (1 - task)), piece(number * 2 + task)))
+                        .iterator())
+                .partitionBy(new HashPartitioner(partitions));
+    }
+
+    private static byte[] piece(long number) {
+        byte[] bytes = new byte[PIECE];
+        new SplittableRandom(number).nextBytes(bytes);
+        return bytes;
     }
 
     private static byte[] bytes(long number) {

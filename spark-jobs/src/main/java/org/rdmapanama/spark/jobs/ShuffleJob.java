@@ -2,7 +2,9 @@ package org.rdmapanama.spark.jobs;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /** A job that spends most of its time on a shuffle. */
@@ -50,6 +52,33 @@ enum ShuffleJob {
                             Digest.of(each._2()._2())))
                     .fold(Digest.NONE, Digest::and);
         }
+    },
+
+    /**
+     * Two map tasks of which one has nearly all bytes, for the first partition. Each partition is read twice, so that one of those
+     * that read the first is in another executor than the bytes.
+     */
+    ENORMOUS {
+        @Override
+        Digest run(JavaSparkContext context, long bytes, int partitions) {
+            JavaRDD<Digest> digests = Records.enormous(context, bytes, partitions)
+                    .map(each -> Digest.of(each._1(), Digest.of(each._2())));
+            return digests.union(digests).fold(Digest.NONE, Digest::and);
+        }
+
+        @Override
+        Map<String, String> settings() {
+            return Map.of(
+                    // The bytes are random.
+                    "spark.shuffle.compress",
+                    "false",
+                    // Otherwise the task that reads the first partition runs where its bytes are.
+                    "spark.shuffle.reduceLocality.enabled",
+                    "false",
+                    // The other partitions of the file are read by RDMA only if all of it may be registered.
+                    "spark.rdma.pinned",
+                    "64g");
+        }
     };
 
     /**
@@ -61,6 +90,11 @@ enum ShuffleJob {
      * @return what it gives
      */
     abstract Digest run(JavaSparkContext context, long bytes, int partitions);
+
+    /** Returns the settings of Spark and of RDMA that the job needs. */
+    Map<String, String> settings() {
+        return Map.of();
+    }
 
     /** Returns what groups of records give, whatever their order. */
     static Digest ofGroups(JavaPairRDD<Long, Iterable<byte[]>> groups) {

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.apache.spark.SparkConf;
@@ -46,13 +47,18 @@ public final class SparkCommand implements Callable<Integer> {
     private static final int MOST_EXECUTORS = 32;
     private static final int MOST_PARTITIONS = 10_000;
     private static final int MOST_ROUNDS = 1000;
+    private static final long NORMAL_BYTES = 64 << 20;
+
+    /** More than the 2 GiB of a buffer. */
+    private static final long ENORMOUS_BYTES = 2200L << 20;
 
     /** What can be chosen. */
     enum Choice {
         SORT(ShuffleJob.SORT),
         GROUP(ShuffleJob.GROUP),
         JOIN(ShuffleJob.JOIN),
-        ALL(ShuffleJob.values());
+        ENORMOUS(ShuffleJob.ENORMOUS),
+        ALL(ShuffleJob.SORT, ShuffleJob.GROUP, ShuffleJob.JOIN);
 
         private final List<ShuffleJob> jobs;
 
@@ -69,16 +75,17 @@ public final class SparkCommand implements Callable<Integer> {
             arity = "0..1",
             paramLabel = "JOB",
             defaultValue = "all",
-            description = "sort, group, join or all (${DEFAULT-VALUE}).")
+            description =
+                    "sort, group, join or all of these (${DEFAULT-VALUE}); or enormous, which has a partition that is"
+                            + " larger than a buffer of Java can be, takes some minutes, and three times its size on the disk.")
     private Choice choice;
 
     @Option(
             names = {"-s", "--size"},
             paramLabel = "BYTES",
-            defaultValue = "64MiB",
             converter = SizeConverter.class,
-            description = "The size of the records of a job: 1048576, 64MiB or 1GiB (${DEFAULT-VALUE}).")
-    private long size;
+            description = "The size of the records of a job: 1048576, 64MiB or 1GiB (64MiB, and 2200MiB for enormous).")
+    private Long size;
 
     @Option(
             names = {"-r", "--rounds"},
@@ -191,10 +198,10 @@ public final class SparkCommand implements Callable<Integer> {
         Class<?> type = argument.type();
         String required;
         if (type == Choice.class) {
-            required = "sort, group, join or all";
+            required = "sort, group, join, enormous or all";
         } else if (type == int.class) {
             required = "a whole number";
-        } else if (type == long.class) {
+        } else if (type == long.class || type == Long.class) {
             required = "a size such as 1048576, 64MiB or 1GiB";
         } else {
             required = argument.paramLabel();
@@ -214,13 +221,15 @@ public final class SparkCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        require(spec, "--size", size, Records.BYTES * 100L, 1L << 40);
+        boolean enormous = choice == Choice.ENORMOUS;
+        long bytes = Objects.requireNonNullElse(size, enormous ? ENORMOUS_BYTES : NORMAL_BYTES);
+        require(spec, "--size", bytes, Records.BYTES * 100L, 1L << 40);
         require(spec, "--rounds", rounds, 1, MOST_ROUNDS);
         require(spec, "--repeat", repeats, 1, MOST_ROUNDS);
         require(spec, "--executors", executors, 1, MOST_EXECUTORS);
         require(spec, "--partitions", partitions, 1, MOST_PARTITIONS);
         folder.useSpark();
-        Comparison comparison = new Comparison(choice.jobs, size, partitions, executors, repeats, System.err);
+        Comparison comparison = new Comparison(choice.jobs, bytes, partitions, executors, repeats, System.err);
         for (int round = 0; round < rounds; round++) {
             comparison.round(round, way -> conf(way, folder.path()));
         }
@@ -243,10 +252,13 @@ public final class SparkCommand implements Callable<Integer> {
                 Path.of(System.getProperty("spark.jobs.modules"), "rdma-spark-jobs.jar"),
                 Path.of(System.getProperty("spark.jobs.jar")));
         Map<String, String> rdma = new LinkedHashMap<>(Map.of("spark.rdma.address", address));
+        Map<String, String> all = new LinkedHashMap<>();
+        choice.jobs.forEach(each -> all.putAll(each.settings()));
         if (fallback) {
-            rdma.put("spark.rdma.pinned", "0");
+            all.put("spark.rdma.pinned", "0");
         }
-        settings.forEach((name, value) -> {
+        all.putAll(settings);
+        all.forEach((name, value) -> {
             if (name.startsWith("spark.rdma.")) {
                 rdma.put(name, value);
             } else {

@@ -63,7 +63,7 @@ class SparkCommandTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "srt                | JOB must be sort, group, join or all, not 'srt'",
+                "srt                | JOB must be sort, group, join, enormous or all, not 'srt'",
                 "--size 3q          | --size must be a size such as 1048576, 64MiB or 1GiB, not '3q'",
                 "--size 1           | --size must be between 10000 and 1099511627776, not 1",
                 "--rounds 0         | --rounds must be between 1 and 1000, not 0",
@@ -73,6 +73,7 @@ class SparkCommandTest {
                 "--partitions 0     | --partitions must be between 1 and 10000, not 0",
                 "--conf spark.x     | --conf must be NAME=VALUE, not 'spark.x'",
                 "sort group         | Unmatched argument at index 1: 'group'",
+                "enormous --size 1q | --size must be a size such as 1048576, 64MiB or 1GiB, not '1q'",
                 "serving --size 1   | --size must be between 1024 and 34359738368, not 1",
                 "serving --maps 0   | --maps must be between 1 and 1000, not 0"
             })
