@@ -10,6 +10,8 @@
 // The driver is called so.
 @SuppressWarnings("module")
 module org.rdmapanama.mlx5 {
+    requires static transitive com.google.errorprone.annotations;
+    requires static transitive org.jspecify;
     requires transitive org.rdmapanama;
     requires org.rdmapanama.ffm;
 

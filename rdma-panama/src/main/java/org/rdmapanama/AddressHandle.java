@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
@@ -21,10 +22,10 @@ public final class AddressHandle extends ContextObject {
     /** The number of bytes in front of every received datagram that are reserved for the global routing header. */
     public static final int GRH_BYTES = 40;
 
-    private final AddressVector path;
+    private final @Nullable AddressVector path;
     final ProtectionDomain protectionDomain;
 
-    private AddressHandle(ProtectionDomain protectionDomain, long address, AddressVector path) {
+    private AddressHandle(ProtectionDomain protectionDomain, long address, @Nullable AddressVector path) {
         super(protectionDomain.context, address, protectionDomain);
         this.protectionDomain = protectionDomain;
         this.path = path;
@@ -113,7 +114,7 @@ public final class AddressHandle extends ContextObject {
      * {@return the path that datagrams take; null when this was created from a native address, which does not contain
      * it}
      */
-    public AddressVector path() {
+    public @Nullable AddressVector path() {
         return path;
     }
 

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.AsymmetricBarrier;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ShortWait;
@@ -84,7 +85,7 @@ final class Batch {
     private int claim;
 
     /** The thread that has a batch open; null from when another one ends a batch that this one has left open. */
-    private Thread thread;
+    private @Nullable Thread thread;
 
     /** Whether the call that lasts as long as the batch is counted as one of the bound thread: see {@link QueueObject#enterData}. */
     private boolean counted;
@@ -93,7 +94,7 @@ final class Batch {
     private boolean paused;
 
     /** The thread in whose call the driver may clear the queue now. */
-    private Thread clearing;
+    private @Nullable Thread clearing;
 
     /** The number of closings that keep this shut. Guarded by the arena's lock. */
     private int holds;

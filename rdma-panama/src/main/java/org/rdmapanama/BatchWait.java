@@ -16,8 +16,11 @@ final class BatchWait implements AutoCloseable {
     private final ShortWait wait = new ShortWait();
     private final VerbsArena arena;
 
-    /** The completion queues that the calling thread reads in batches; null until they are needed. */
-    private List<ExtendedCompletionQueue> read;
+    /** The completion queues that the calling thread reads in batches. */
+    private final List<ExtendedCompletionQueue> read = new ArrayList<>();
+
+    /** Whether they were looked for. */
+    private boolean looked;
 
     /** Whether the calling thread has a batch of any kind open. */
     private boolean inABatch;
@@ -30,7 +33,7 @@ final class BatchWait implements AutoCloseable {
     }
 
     private void look() {
-        read = new ArrayList<>();
+        looked = true;
         arena.forEachContext(context -> context.forEachObject(object -> {
             Batch batch = object.batch();
             if (batch != null && batch.isMine()) {
@@ -57,7 +60,7 @@ final class BatchWait implements AutoCloseable {
     }
 
     private boolean isInABatch() {
-        if (read == null) {
+        if (!looked) {
             look();
         }
         return inABatch;

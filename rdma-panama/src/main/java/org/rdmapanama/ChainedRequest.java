@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Native;
 
 /**
@@ -63,7 +64,7 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
     }
 
     /** Returns the request that is chained behind this one, or null. */
-    abstract T following();
+    abstract @Nullable T following();
 
     /** Returns the address of the C structure, for a queue that may use it. */
     final long address(VerbsObject queue) {
@@ -116,13 +117,13 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
      *
      * @throws IllegalArgumentException when the chain cannot be posted to the queue
      */
-    static <T extends ChainedRequest<T>> T rest(T first, VerbsObject queue) {
+    static <T extends ChainedRequest<T>> @Nullable T rest(T first, VerbsObject queue) {
         Objects.requireNonNull(first, "first");
         ((ChainedRequest<?>) first).checkMayBeUsedBy(queue);
         return rest(first);
     }
 
-    static <T extends ChainedRequest<T>> T rest(T first) {
+    static <T extends ChainedRequest<T>> @Nullable T rest(T first) {
         long wanted = first.firstNotPosted();
         T request = first;
         while (request != null && request.address != wanted) {
@@ -139,7 +140,7 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
         T rest = rest(first);
         int count = 0;
         if (rest != null) {
-            for (T request = first; request != rest; request = request.following()) {
+            for (T request = first; request != null && request != rest; request = request.following()) {
                 count++;
             }
         }
@@ -147,7 +148,7 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
     }
 
     /** A driver would follow a ring forever. */
-    final void requireNoRing(T chain) {
+    final void requireNoRing(@Nullable T chain) {
         for (T request = chain; request != null; request = request.following()) {
             if (request == this) {
                 throw new IllegalArgumentException(

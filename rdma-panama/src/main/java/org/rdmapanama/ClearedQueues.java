@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The completion queues that an object reports to. When the object is created, destroyed or reset, a driver may lock
@@ -24,7 +25,7 @@ final class ClearedQueues {
     }
 
     /** Combines queues that may be equal or null. */
-    static ClearedQueues of(CompletionQueue... queues) {
+    static ClearedQueues of(@Nullable CompletionQueue... queues) {
         List<CompletionQueue> different = new ArrayList<>(queues.length);
         for (CompletionQueue queue : queues) {
             if (queue != null && !different.contains(queue)) {
@@ -91,7 +92,7 @@ final class ClearedQueues {
     }
 
     /** Takes all queues and returns null, or takes none and returns one that is in use. */
-    private CompletionQueue begin() {
+    private @Nullable CompletionQueue begin() {
         // Release all of them first, because a thread that this one waits for may wait for this one.
         for (CompletionQueue queue : queues) {
             queue.pauseOwnBatch();
@@ -123,7 +124,7 @@ final class ClearedQueues {
     private final class Turn implements AutoCloseable {
         private final ContextObject reporting;
         private final WantedQueues wanted;
-        private BatchWait wait;
+        private @Nullable BatchWait wait;
 
         Turn(ContextObject reporting) {
             this.reporting = reporting;

@@ -3,8 +3,10 @@ package org.rdmapanama;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.ShortWait;
 
@@ -23,7 +25,7 @@ final class Closing {
     private final Set<VerbsObject> begun = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** An object on which a call is in progress, found while examining the tree. */
-    private VerbsObject busyObject;
+    private @Nullable VerbsObject busyObject;
 
     /** Whether the tree accepts no further calls. */
     private boolean shut;
@@ -36,7 +38,7 @@ final class Closing {
 
     private long busySince;
 
-    private VerbsException failure;
+    private @Nullable VerbsException failure;
 
     Closing(VerbsArena arena) {
         this.arena = arena;
@@ -140,10 +142,11 @@ final class Closing {
 
     private void checkCall() {
         if (System.nanoTime() - busySince > arena.waitLimits().call().toNanos()) {
+            VerbsObject busy = Objects.requireNonNull(busyObject);
             throw new VerbsException(
-                    busyObject.destroyVerb(),
+                    busy.destroyVerb(),
                     Errno.EBUSY,
-                    busyObject.toString(),
+                    busy.toString(),
                     "a call on it is in progress in another thread; close it again when that call has returned");
         }
     }
@@ -242,6 +245,7 @@ final class Closing {
     }
 
     /** The first failure, with the others as suppressed exceptions, or null. */
+    @Nullable
     VerbsException failure() {
         return failure;
     }

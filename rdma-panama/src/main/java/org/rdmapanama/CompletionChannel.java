@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Native;
@@ -97,7 +98,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
      * @verb ibv_get_cq_event
      * @verb ibv_ack_cq_events
      */
-    public CompletionQueue await(Duration timeout) throws InterruptedException {
+    public @Nullable CompletionQueue await(Duration timeout) throws InterruptedException {
         return Waiting.await(source, timeout, take);
     }
 
@@ -114,7 +115,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     }
 
     /** Takes the next event and returns its queue, or null if there is none. */
-    private CompletionQueue take() {
+    private @Nullable CompletionQueue take() {
         enter();
         try {
             if (source.keeps()) {
@@ -143,7 +144,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     }
 
     /** Takes all events from the device, and keeps those of other queues than this one. */
-    private void keepAllExcept(CompletionQueue queue) {
+    private void keepAllExcept(@Nullable CompletionQueue queue) {
         for (CompletionQueue each = takeFromDevice(); each != null; each = takeFromDevice()) {
             if (!each.equals(queue)) {
                 keep(each);
@@ -151,7 +152,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
         }
     }
 
-    private CompletionQueue takeFromDevice() {
+    private @Nullable CompletionQueue takeFromDevice() {
         while (true) {
             long queue = provider.getCompletionEvent(address);
             if (queue == 0) {
@@ -178,7 +179,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
     }
 
     /** Finding it in the context would allocate. */
-    private CompletionQueue find(long queue) {
+    private @Nullable CompletionQueue find(long queue) {
         for (CompletionQueue each : recent) {
             if (each.address == queue) {
                 return each;
@@ -226,7 +227,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
         source.signal();
     }
 
-    private CompletionQueue takeKept() {
+    private @Nullable CompletionQueue takeKept() {
         if (!source.keeps()) {
             return null;
         }

@@ -7,6 +7,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
@@ -54,7 +55,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     private static final int WOKEN_UP = -1;
 
     /** Null if the driver polls. */
-    private final DirectCompletionQueue direct;
+    private final @Nullable DirectCompletionQueue direct;
 
     /** The direct completion queue, or the provider. */
     final PollVerbs polling;
@@ -65,7 +66,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     private final ReentrantLock resizing = new ReentrantLock();
 
     /** Null if there is none, or if it has no Java object. */
-    private final CompletionChannel channel;
+    private final @Nullable CompletionChannel channel;
 
     /**
      * Whether a notification was requested by {@link #await} and its event has not been taken yet: then the next event
@@ -77,7 +78,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     boolean kept;
 
     /** The caller must hold the arena's lock. */
-    CompletionQueue(Context context, long address, DirectCompletionQueue direct, VerbsObject... parents) {
+    CompletionQueue(Context context, long address, @Nullable DirectCompletionQueue direct, VerbsObject... parents) {
         super(context, address, parents);
         this.direct = direct;
         polling = direct == null ? provider : direct;
@@ -169,7 +170,8 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      *
      * @param queuePair null if it is not known
      */
-    final void noteFailure(QueuePair queuePair, CompletionStatus status, long workRequestId, int vendorError) {
+    final void noteFailure(
+            @Nullable QueuePair queuePair, CompletionStatus status, long workRequestId, int vendorError) {
         boolean ofTags = status == CompletionStatus.TM_ERR || status == CompletionStatus.TM_RNDV_INCOMPLETE;
         if (queuePair != null && !ofTags) {
             queuePair.failures().note(this, status, workRequestId, vendorError);
@@ -224,7 +226,8 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     /** Waits until {@link #attempt} returns a positive number. */
-    final int awaitAttempt(WorkCompletions completions, Duration timeout, Duration spin) throws InterruptedException {
+    final int awaitAttempt(@Nullable WorkCompletions completions, Duration timeout, Duration spin)
+            throws InterruptedException {
         long limit = Waiting.nanos("timeout", timeout);
         long spinLimit = Math.min(limit, Waiting.nanos("spin", spin));
         if (channel == null) {
@@ -239,7 +242,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         if (count == WOKEN_UP) {
             return 0;
         }
-        if (count > 0 || channel.source().takeWakeup() || limit <= spinLimit) {
+        if (count > 0 || waited().takeWakeup() || limit <= spinLimit) {
             return count;
         }
         return sleep(completions, limit - spinLimit);
@@ -247,14 +250,14 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
 
     // A hint to the scheduler; correctness does not depend on it.
     @SuppressWarnings("ThreadPriorityCheck")
-    private int spin(WorkCompletions completions, long nanos) throws InterruptedException {
+    private int spin(@Nullable WorkCompletions completions, long nanos) throws InterruptedException {
         long start = System.nanoTime();
         boolean virtual = Thread.currentThread().isVirtual();
         int count = 0;
         while (count == 0 && System.nanoTime() - start < nanos) {
             // The time to spin may be long.
             Waiting.checkNotInterrupted();
-            if (channel.source().takeWakeup()) {
+            if (waited().takeWakeup()) {
                 return WOKEN_UP;
             }
             if (virtual) {
@@ -268,7 +271,12 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         return count;
     }
 
-    private int sleep(WorkCompletions completions, long nanos) throws InterruptedException {
+    /** What a thread waits for that has made sure that there is a channel. */
+    private ReadySource waited() {
+        return Objects.requireNonNull(channel).source();
+    }
+
+    private int sleep(@Nullable WorkCompletions completions, long nanos) throws InterruptedException {
         CompletionWait event = CompletionWait.start();
         int count = 0;
         try {
@@ -281,14 +289,15 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         }
     }
 
-    private int sleepUntilReady(WorkCompletions completions, long nanos) throws InterruptedException {
+    private int sleepUntilReady(@Nullable WorkCompletions completions, long nanos) throws InterruptedException {
         long start = System.nanoTime();
-        ReadySource source = channel.source();
+        CompletionChannel waited = Objects.requireNonNull(channel);
+        ReadySource source = waited.source();
         try (Sleeper sleeper = Sleeper.on(source)) {
             while (true) {
                 sleeper.prepare();
                 if (armed) {
-                    channel.takeAllFor(this);
+                    waited.takeAllFor(this);
                 }
                 arm();
                 // Completions from before the request cause no event.
@@ -320,7 +329,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         } finally {
             if (!requested) {
                 told();
-                channel.source().signalOthers();
+                waited().signalOthers();
             }
         }
     }
@@ -333,7 +342,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     /** Null if this is not direct. */
-    final DirectCompletionQueue direct() {
+    final @Nullable DirectCompletionQueue direct() {
         return direct;
     }
 
@@ -356,8 +365,8 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
     }
 
     /** Polls. Returns a positive number if there is a completion. */
-    int attempt(WorkCompletions completions) {
-        return poll(completions);
+    int attempt(@Nullable WorkCompletions completions) {
+        return poll(Objects.requireNonNull(completions));
     }
 
     final VerbsException broken(String verb, int errno) {
@@ -378,7 +387,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         if (solicitedOnly && armed) {
             // This may have replaced the request of a thread that waits.
             told();
-            channel.source().signal();
+            waited().signal();
         }
     }
 
@@ -514,7 +523,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         boolean shut = super.shut();
         if (channel != null) {
             // Those that wait find it closed.
-            channel.source().signal();
+            waited().signal();
         }
         return shut;
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
@@ -15,7 +16,8 @@ import org.rdmapanama.internal.provider.DriverFunction;
 final class CompletionQueueCreation {
     private CompletionQueueCreation() {}
 
-    static CompletionQueue create(Context context, int entries, CompletionChannel channel, int completionVector) {
+    static CompletionQueue create(
+            Context context, int entries, @Nullable CompletionChannel channel, int completionVector) {
         CompletionQueue.checkedEntries(entries);
         CompletionQueue.checkedVector(completionVector);
         if (channel != null) {
@@ -87,7 +89,7 @@ final class CompletionQueueCreation {
         }
     }
 
-    private static String cureOfCreate(Context context, int errno) {
+    private static @Nullable String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL) {
             return "the device allows at most " + context.queryDevice().maxCompletionQueueEntries()
                     + " entries, and may have fewer completion vectors";

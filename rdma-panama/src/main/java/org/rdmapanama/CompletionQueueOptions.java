@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -25,11 +26,11 @@ public final class CompletionQueueOptions {
 
     private final int entries;
     private final Set<CompletionField> fields = EnumSet.noneOf(CompletionField.class);
-    private CompletionChannel channel;
+    private @Nullable CompletionChannel channel;
     private int completionVector;
     private boolean singleThreaded;
     private boolean ignoreOverrun;
-    private ProtectionDomain parentDomain;
+    private @Nullable ProtectionDomain parentDomain;
     private boolean direct;
 
     /**
@@ -48,7 +49,7 @@ public final class CompletionQueueOptions {
      * @param value the channel, or null for none
      * @return this
      */
-    public CompletionQueueOptions channel(CompletionChannel value) {
+    public CompletionQueueOptions channel(@Nullable CompletionChannel value) {
         channel = value;
         return this;
     }
@@ -116,7 +117,7 @@ public final class CompletionQueueOptions {
      * @param value a parent domain, or null for none
      * @return this
      */
-    public CompletionQueueOptions parentDomain(ProtectionDomain value) {
+    public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain value) {
         parentDomain = value;
         return this;
     }
@@ -147,10 +148,12 @@ public final class CompletionQueueOptions {
         return singleThreaded;
     }
 
+    @Nullable
     CompletionChannel channel() {
         return channel;
     }
 
+    @Nullable
     ProtectionDomain parentDomain() {
         return parentDomain;
     }

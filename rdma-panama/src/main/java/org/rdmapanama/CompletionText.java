@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 
 /** Says in one line what a completion with an error status means, for logs and exceptions. */
@@ -13,7 +14,11 @@ final class CompletionText {
      * @param queue where it was polled
      */
     static String of(
-            QueuePair queuePair, CompletionQueue queue, CompletionStatus status, int vendorError, long workRequestId) {
+            QueuePair queuePair,
+            @Nullable CompletionQueue queue,
+            CompletionStatus status,
+            int vendorError,
+            long workRequestId) {
         String number = " on queue pair 0x%06x".formatted(queuePair.number());
         String described = WorkCompletions.explained(status, vendorError) + " of " + operation(queuePair, queue, status)
                 + number + queuePair.failures().peer() + ", work request " + workRequestId + "; ";
@@ -35,7 +40,7 @@ final class CompletionText {
 
     /** The opcode of a failed completion is not valid; ibv_poll_cq(3). What failed follows from its queue and status. */
     @SuppressWarnings("ReferenceEquality") // queues are compared by identity
-    private static String operation(QueuePair queuePair, CompletionQueue queue, CompletionStatus status) {
+    private static String operation(QueuePair queuePair, @Nullable CompletionQueue queue, CompletionStatus status) {
         boolean received = queuePair.receiveQueue() == queue && queuePair.sendQueue() != queue;
         return received ? "a receive" : status.operation();
     }

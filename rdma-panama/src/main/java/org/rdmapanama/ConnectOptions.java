@@ -4,6 +4,7 @@ import java.net.InetAddress;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.memory.AccessFlag;
@@ -25,9 +26,9 @@ public final class ConnectOptions {
     private int minRnrTimer = 12;
     private int maxReadAtomic = 16;
     private int qkey = 0x1111_1111;
-    private Mtu pathMtu;
-    private InetAddress peer;
-    private Endpoint remote;
+    private @Nullable Mtu pathMtu;
+    private @Nullable InetAddress peer;
+    private @Nullable Endpoint remote;
     private Set<AccessFlag> remoteAccess =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
@@ -268,11 +269,12 @@ public final class ConnectOptions {
      * @param value the MTU; null, the default, for that of the port
      * @return this
      */
-    public ConnectOptions pathMtu(Mtu value) {
+    public ConnectOptions pathMtu(@Nullable Mtu value) {
         pathMtu = value;
         return this;
     }
 
+    @Nullable
     Mtu pathMtu() {
         return pathMtu;
     }
@@ -284,11 +286,12 @@ public final class ConnectOptions {
      * @param value the address; null, the default, if it is not known
      * @return this
      */
-    public ConnectOptions peer(InetAddress value) {
+    public ConnectOptions peer(@Nullable InetAddress value) {
         peer = value;
         return this;
     }
 
+    @Nullable
     InetAddress peer() {
         return peer;
     }
@@ -301,11 +304,12 @@ public final class ConnectOptions {
      * @param value the peer's endpoint; null, the default, if it is not known
      * @return this
      */
-    public ConnectOptions remote(Endpoint value) {
+    public ConnectOptions remote(@Nullable Endpoint value) {
         remote = value;
         return this;
     }
 
+    @Nullable
     Endpoint remote() {
         return remote;
     }

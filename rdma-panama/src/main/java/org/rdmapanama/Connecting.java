@@ -1,8 +1,10 @@
 package org.rdmapanama;
 
 import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
@@ -40,7 +42,13 @@ final class Connecting {
      *
      * @param gid of the port, or null if LIDs are used
      */
-    private record LocalEnd(ConnectOptions options, GidEntry gid, Endpoint endpoint) {}
+    private record LocalEnd(
+            ConnectOptions options, @Nullable GidEntry gid, Endpoint endpoint) {
+        /** This side always tells one. */
+        Mtu pathMtu() {
+            return Objects.requireNonNull(endpoint.pathMtu());
+        }
+    }
 
     private final QueuePair queuePair;
     private final Context context;
@@ -51,7 +59,7 @@ final class Connecting {
      * The endpoint for which the queue pair is in RTR; null if it is in another state, or was moved to RTR by other
      * means.
      */
-    private volatile Endpoint receivingFrom;
+    private volatile @Nullable Endpoint receivingFrom;
 
     Connecting(QueuePair queuePair) {
         this.queuePair = queuePair;
@@ -163,7 +171,7 @@ final class Connecting {
      * Returns the GID to use, or null if LIDs are used. It is chosen once, because the table may change before the peer
      * answers.
      */
-    private GidEntry chooseGid(ConnectOptions options, PortAttributes port) {
+    private @Nullable GidEntry chooseGid(ConnectOptions options, PortAttributes port) {
         if (options.gidIndex() >= 0) {
             return context.gid(options.port(), options.gidIndex());
         }
@@ -190,7 +198,7 @@ final class Connecting {
      * Returns the MTU of the port, or the one that was asked for if that is smaller. A device may accept a larger one,
      * and its packets would then be lost. A port that does not report its MTU gets the one that every path supports.
      */
-    private static Mtu pathMtu(PortAttributes port, Mtu most) {
+    private static Mtu pathMtu(PortAttributes port, @Nullable Mtu most) {
         Mtu active = port.activeMtu();
         if (active == null) {
             return most == null ? Mtu.BYTES_256 : most;
@@ -268,7 +276,7 @@ final class Connecting {
 
         QueuePairAttributes receiving = new QueuePairAttributes()
                 .state(QueuePairState.RTR)
-                .pathMtu(smaller(end.endpoint.pathMtu(), remote.pathMtu()))
+                .pathMtu(smaller(end.pathMtu(), remote.pathMtu()))
                 .destinationQueuePair(remote.queuePairNumber())
                 .receivePsn(remote.packetSequenceNumber())
                 .addressVector(path);
@@ -318,7 +326,7 @@ final class Connecting {
     }
 
     /** Returns the smaller MTU; the second may be null if it is not known. */
-    private static Mtu smaller(Mtu one, Mtu other) {
+    private static Mtu smaller(Mtu one, @Nullable Mtu other) {
         return other == null || one.compareTo(other) < 0 ? one : other;
     }
 
@@ -390,7 +398,7 @@ final class Connecting {
     /** Its connections are made by the device, with these attributes. */
     private void activateInitiator(LocalEnd end) {
         if (queuePair.state() != QueuePairState.RTR) {
-            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR).pathMtu(end.endpoint.pathMtu()));
+            queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR).pathMtu(end.pathMtu()));
         }
         queuePair.modify(new QueuePairAttributes()
                 .state(QueuePairState.RTS)
@@ -407,7 +415,7 @@ final class Connecting {
         ConnectOptions options = end.options;
         queuePair.modify(new QueuePairAttributes()
                 .state(QueuePairState.RTR)
-                .pathMtu(end.endpoint.pathMtu())
+                .pathMtu(end.pathMtu())
                 .minRnrTimer(options.minRnrTimer())
                 .addressVector(new AddressVector(
                         options.port(),

@@ -19,6 +19,7 @@ import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.EthernetAddress;
@@ -94,7 +95,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     /** Whether the queue pairs have been drained. Guarded by the arena's lock. */
     private boolean drained;
 
-    private volatile DeviceAttributes attributes;
+    private volatile @Nullable DeviceAttributes attributes;
 
     /** For {@link ContextOpening}. The caller must hold the arena's lock. */
     Context(VerbsArena arena, ProviderContext provider, Device device) {
@@ -429,7 +430,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Chooses with the peer's address and endpoint, each of which may be null. */
-    Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
+    Optional<GidEntry> chooseGid(int port, @Nullable InetAddress peer, @Nullable Endpoint remote) {
         return ports.chooseGid(port, peer, remote);
     }
 
@@ -632,6 +633,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Returns an open queue pair that completes requests on a queue, or null. Takes no lock. */
+    @Nullable
     QueuePair queuePair(CompletionQueue queue, int number) {
         return objects.find(queue, number);
     }
@@ -642,11 +644,13 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
+    @Nullable
     QueuePair onlyQueuePair(CompletionQueue queue) {
         return objects.findOnly(queue);
     }
 
     /** Returns the object at an address, or null. Takes no lock. */
+    @Nullable
     VerbsObject find(long nativeAddress) {
         return objects.find(nativeAddress);
     }
@@ -756,7 +760,8 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_create_cq
      * @verb ibv_destroy_cq
      */
-    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int completionVector) {
+    public CompletionQueue createCompletionQueue(
+            int entries, @Nullable CompletionChannel channel, int completionVector) {
         return CompletionQueueCreation.create(this, entries, channel, completionVector);
     }
 
@@ -850,7 +855,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      *
      * @param capability where to look for support of this verb, or null when every device supports it
      */
-    RuntimeException failure(String verb, int errno, String arguments, Cures cures, String capability) {
+    RuntimeException failure(String verb, int errno, String arguments, Cures cures, @Nullable String capability) {
         if (capability != null && (errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS)) {
             return new UnsupportedVerbException(verb, errno, name, arguments, capability);
         }
@@ -862,7 +867,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Some cures query the device. If that fails too, the first failure is the one to report. */
-    private static String cure(Cures cures, int errno) {
+    private static @Nullable String cure(Cures cures, int errno) {
         try {
             return cures.of(errno);
         } catch (VerbsException | IllegalStateException noAnswer) {
@@ -871,7 +876,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
     }
 
     /** Throws if a verb failed. */
-    long check(String verb, long result, String arguments, String capability) {
+    long check(String verb, long result, String arguments, @Nullable String capability) {
         if (result < 0) {
             throw failure(verb, (int) -result, arguments, Cures.NONE, capability);
         }

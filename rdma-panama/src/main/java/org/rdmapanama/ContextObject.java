@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.internal.provider.ProviderContext;
 
 /** A verbs object that was created on an open device. */
@@ -13,7 +14,7 @@ abstract class ContextObject extends VerbsObject {
     final ClearedQueues clearedQueues;
 
     /** Memory that is freed with this; null before it is needed. Guarded by the arena's lock. */
-    private Arena memory;
+    private @Nullable Arena memory;
 
     ContextObject(Context context, long address, VerbsObject... parents) {
         this(context, address, ClearedQueues.NONE, parents);
@@ -51,6 +52,7 @@ abstract class ContextObject extends VerbsObject {
     void endCall() {}
 
     /** The batches of an extended queue; null for other objects. */
+    @Nullable
     Batch batch() {
         return null;
     }

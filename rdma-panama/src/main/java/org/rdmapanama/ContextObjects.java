@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.counts.ContextCounts;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
@@ -109,6 +110,7 @@ final class ContextObjects {
      * Returns the object at an address, or null. Takes no lock: a thread that closes an object holds the arena's lock
      * and waits until the object's events are acknowledged, which comes after this.
      */
+    @Nullable
     VerbsObject find(long nativeAddress) {
         return objects.get(nativeAddress);
     }
@@ -136,12 +138,14 @@ final class ContextObjects {
     }
 
     /** Returns an open queue pair that completes requests on a queue, or null. Takes no lock. */
+    @Nullable
     QueuePair find(CompletionQueue queue, int number) {
         QueuePair known = queuePairs.get(number);
         return known != null && known.reportsTo(queue) ? known : null;
     }
 
     /** Returns the only open queue pair that completes requests on a queue; null if there is none, or several. */
+    @Nullable
     QueuePair findOnly(CompletionQueue queue) {
         QueuePair only = null;
         for (QueuePair each : queuePairs.values()) {

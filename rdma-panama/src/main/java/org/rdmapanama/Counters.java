@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
 import org.rdmapanama.flow.CounterDescription;
@@ -107,7 +108,7 @@ public final class Counters extends ContextObject {
         attach(description, index, flow.address, flow.toString(), flow);
     }
 
-    private void attach(CounterDescription description, int index, long flowAddress, String to, Flow flow) {
+    private void attach(CounterDescription description, int index, long flowAddress, String to, @Nullable Flow flow) {
         Objects.requireNonNull(description, "description");
         if (index < 0) {
             throw new IllegalArgumentException("index must not be negative: " + index);

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.Objects;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A verb that creates an object, with what its failure is reported by.
@@ -14,7 +15,13 @@ import java.util.function.Supplier;
  * @param capability where to look for support of the verb, or null when every device supports it
  * @param lost called with the arena's lock held when the native object has no Java object and cannot be destroyed
  */
-record Creation(String verb, Ending ending, Supplier<String> arguments, Cures cures, String capability, Runnable lost) {
+record Creation(
+        String verb,
+        Ending ending,
+        Supplier<String> arguments,
+        Cures cures,
+        @Nullable String capability,
+        Runnable lost) {
     Creation {
         Objects.requireNonNull(arguments, "arguments");
     }
@@ -31,7 +38,7 @@ record Creation(String verb, Ending ending, Supplier<String> arguments, Cures cu
         return new Creation(verb, ending, arguments, known, capability, lost);
     }
 
-    Creation capability(String where) {
+    Creation capability(@Nullable String where) {
         return new Creation(verb, ending, arguments, cures, where, lost);
     }
 

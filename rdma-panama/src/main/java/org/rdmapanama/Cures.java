@@ -1,5 +1,7 @@
 package org.rdmapanama;
 
+import org.jspecify.annotations.Nullable;
+
 /** What a caller can do about the failure of a verb. */
 @FunctionalInterface
 interface Cures {
@@ -7,5 +9,6 @@ interface Cures {
     Cures NONE = errno -> null;
 
     /** Returns what to do about an errno, or null. */
+    @Nullable
     String of(int errno);
 }

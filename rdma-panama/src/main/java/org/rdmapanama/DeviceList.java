@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
@@ -101,7 +102,7 @@ public final class DeviceList extends AbstractList<Device> {
         return name != null && !name.isBlank() ? find(name, BY_CHOICE, Providers.all()) : query().preferred();
     }
 
-    private static String cure(NoRdmaException problem, List<Provider> providers) {
+    private static @Nullable String cure(NoRdmaException problem, List<Provider> providers) {
         String known = problem.getMessage();
         if (providers.size() > 1) {
             return known;

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
@@ -191,7 +192,7 @@ public final class DeviceMemory extends ContextObject {
         }
     }
 
-    private static String cureOfCopy(int errno) {
+    private static @Nullable String cureOfCopy(int errno) {
         return errno == Errno.EINVAL
                 ? "copy multiples of " + GRAIN + " bytes, at offsets that are multiples of " + GRAIN
                 : null;

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.ServiceConfigurationError;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.Log;
@@ -25,7 +26,7 @@ final class DirectQueues {
     private DirectQueues() {}
 
     /** Returns the path that queues of this context take: null for that of the driver. */
-    static DirectPath path(Context context, boolean wanted) {
+    static @Nullable DirectPath path(Context context, boolean wanted) {
         if (!wanted && !BY_DEFAULT) {
             return null;
         }
@@ -44,7 +45,7 @@ final class DirectQueues {
     }
 
     /** Returns the path that a completion queue with these options takes: null for that of the driver. */
-    static DirectPath path(Context context, CompletionQueueOptions options) {
+    static @Nullable DirectPath path(Context context, CompletionQueueOptions options) {
         boolean readable = !options.fields().contains(CompletionField.TM_INFO)
                 && !options.fields().contains(CompletionField.COMPLETION_TIMESTAMP_WALLCLOCK);
         if (!readable && options.direct()) {
@@ -55,16 +56,16 @@ final class DirectQueues {
     }
 
     /** Takes over a completion queue that was created without options. */
-    static DirectCompletionQueue plainCompletionQueue(Context context, long address) {
+    static @Nullable DirectCompletionQueue plainCompletionQueue(Context context, long address) {
         return completionQueue(context, path(context, false), address);
     }
 
-    static DirectCompletionQueue completionQueue(Context context, DirectPath path, long address) {
+    static @Nullable DirectCompletionQueue completionQueue(Context context, @Nullable DirectPath path, long address) {
         return path == null ? null : path.completionQueue(address, isShared(context));
     }
 
-    static DirectSharedReceiveQueue sharedReceiveQueue(
-            Context context, DirectPath path, long address, int maxSegments) {
+    static @Nullable DirectSharedReceiveQueue sharedReceiveQueue(
+            Context context, @Nullable DirectPath path, long address, int maxSegments) {
         return path == null ? null : path.sharedReceiveQueue(address, maxSegments, isShared(context));
     }
 
@@ -73,7 +74,7 @@ final class DirectQueues {
     }
 
     /** Returns the path by which a queue pair is created: null for that of the driver. */
-    static DirectPath check(Context context, QueuePairOptions options) {
+    static @Nullable DirectPath check(Context context, QueuePairOptions options) {
         CompletionQueue send = options.sendQueue();
         CompletionQueue receive = options.receiveQueue();
         SharedReceiveQueue shared = options.sharedReceiveQueue();
@@ -101,7 +102,7 @@ final class DirectQueues {
         return context.provider().directPath();
     }
 
-    private static boolean isDirect(CompletionQueue queue) {
+    private static boolean isDirect(@Nullable CompletionQueue queue) {
         return queue != null && queue.isDirect();
     }
 
@@ -110,17 +111,19 @@ final class DirectQueues {
     }
 
     /** Takes over a queue pair; or leaves it to the driver, which its thread domain is told of, and returns null. */
-    static DirectQueuePair queuePair(
+    static @Nullable DirectQueuePair queuePair(
             Context context,
-            ProtectionDomain protectionDomain,
+            @Nullable ProtectionDomain protectionDomain,
             QueuePairOptions options,
             long address,
             QueuePairCapabilities granted) {
         AtomicBoolean driverPosts = protectionDomain instanceof ParentDomain parent
                 ? parent.threadDomain().map(ThreadDomain::driverPosts).orElse(null)
                 : null;
-        if (!isDirect(options.sendQueue())) {
-            if (driverPosts != null && options.sendQueue() != null) {
+        CompletionQueue sends = options.sendQueue();
+        CompletionQueue receives = options.receiveQueue();
+        if (sends == null || receives == null || !sends.isDirect()) {
+            if (driverPosts != null && sends != null) {
                 driverPosts.set(true);
             }
             return null;
@@ -133,21 +136,21 @@ final class DirectQueues {
                         new DirectPath.QueuePairParts(
                                 granted,
                                 options.signalsAll(),
-                                options.sendQueue().direct(),
-                                options.receiveQueue().direct(),
+                                sends.direct(),
+                                receives.direct(),
                                 shared == null ? null : shared.direct(),
                                 isShared(context),
                                 driverPosts));
     }
 
     /** The completions of other queues would not be understood. */
-    static void refuse(CompletionQueue queue, String user) {
+    static void refuse(@Nullable CompletionQueue queue, String user) {
         if (isDirect(queue)) {
             throw new IllegalArgumentException(user + " must not use a direct completion queue: " + queue + NOT_DIRECT);
         }
     }
 
-    static void refuseWrapping(CompletionQueue send, CompletionQueue receive) {
+    static void refuseWrapping(CompletionQueue send, @Nullable CompletionQueue receive) {
         if (isDirect(send) || isDirect(receive)) {
             throw new IllegalArgumentException("a native queue pair cannot be wrapped with direct completion queues,"
                     + " because the code that created it posts to it through the driver");

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
@@ -69,7 +70,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     ExtendedCompletionQueue(
             Context context,
             long address,
-            DirectCompletionQueue direct,
+            @Nullable DirectCompletionQueue direct,
             Set<CompletionField> fields,
             boolean singleThreaded,
             VerbsObject... parents) {
@@ -135,7 +136,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
 
     /** Begins a batch if there is nothing to receive completions. */
     @Override
-    int attempt(WorkCompletions completions) {
+    int attempt(@Nullable WorkCompletions completions) {
         if (completions != null) {
             return super.attempt(completions);
         }

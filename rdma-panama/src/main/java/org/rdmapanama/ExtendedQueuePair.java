@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.Arrays;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.provider.DcRole;
 import org.rdmapanama.internal.provider.DriverFunction;
@@ -41,7 +42,7 @@ public final class ExtendedQueuePair extends QueuePair {
             QueuePairOptions options,
             long address,
             QueuePairCapabilities granted,
-            DcRole role) {
+            @Nullable DcRole role) {
         super(protectionDomain.context, protectionDomain, options, address, granted, role);
         sendOperations = Codes.copyOf(SendOperation.class, options.sendOperations());
         builder = new WorkRequestBuilder(this, provider.extended(address), options.maxTsoHeader());
@@ -54,7 +55,10 @@ public final class ExtendedQueuePair extends QueuePair {
      * @param role of the dynamically connected transport; null for others
      */
     static ExtendedQueuePair createExtended(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole role) {
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            DriverFunction function,
+            @Nullable DcRole role) {
         if (options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must name the operations of an extended queue pair; call"
                     + " QueuePairOptions.sendOperations, or create a plain one with ProtectionDomain.createQueuePair");
@@ -90,7 +94,7 @@ public final class ExtendedQueuePair extends QueuePair {
     public static ExtendedQueuePair ofNativeAddress(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
+            @Nullable CompletionQueue receiveQueue,
             Set<SendOperation> sendOperations,
             long nativeAddress,
             Ownership ownership) {
@@ -105,11 +109,11 @@ public final class ExtendedQueuePair extends QueuePair {
     static ExtendedQueuePair wrap(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
+            @Nullable CompletionQueue receiveQueue,
             Set<SendOperation> sendOperations,
             long nativeAddress,
             Ownership ownership,
-            DcRole role) {
+            @Nullable DcRole role) {
         SendOperation[] operations = sendOperations.toArray(SendOperation[]::new);
         return QueuePairCreation.wrap(
                 protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, role, options -> {

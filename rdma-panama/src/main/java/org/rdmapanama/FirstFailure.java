@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
@@ -22,28 +23,29 @@ import org.rdmapanama.queue.QueuePairState;
  */
 final class FirstFailure {
     private final QueuePair queuePair;
-    private volatile QueuePairFailure first;
+    private volatile @Nullable QueuePairFailure first;
     private final AtomicLong completions = new AtomicLong();
 
     /** Whether this side itself has put the queue pair into the error state, so that flushed completions are expected. */
     private boolean endedHere;
 
     /** What was connected to; null before, or if the kernel connected. */
-    private Integer peerNumber;
+    private @Nullable Integer peerNumber;
 
-    private AddressVector path;
+    private @Nullable AddressVector path;
 
     /** How the connection manager names the peer; null for none. */
-    private Supplier<String> peerName;
+    private @Nullable Supplier<String> peerName;
 
     /** Called once when this fails; null for none. */
-    private Runnable listener;
+    private @Nullable Runnable listener;
 
     FirstFailure(QueuePair queuePair) {
         this.queuePair = queuePair;
     }
 
     /** Null if there is none. */
+    @Nullable
     QueuePairFailure get() {
         return first;
     }

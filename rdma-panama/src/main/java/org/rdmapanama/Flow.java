@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
@@ -64,7 +65,7 @@ public final class Flow extends ContextObject {
     }
 
     /** Returns the object that a flow uses because of a specification, or null. */
-    private static ContextObject usedBy(FlowSpecification specification) {
+    private static @Nullable ContextObject usedBy(FlowSpecification specification) {
         return switch (specification) {
             case FlowSpecification.Apply apply -> apply.action();
             case FlowSpecification.Count count -> count.counters();
@@ -72,7 +73,7 @@ public final class Flow extends ContextObject {
         };
     }
 
-    private static String cureOfCreate(int errno) {
+    private static @Nullable String cureOfCreate(int errno) {
         if (errno == Errno.EPERM || errno == Errno.EACCES) {
             return "steering flows needs the capability CAP_NET_RAW; run as root, or grant it with 'setcap cap_net_raw+ep'";
         }

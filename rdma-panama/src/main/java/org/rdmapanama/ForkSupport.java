@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.libibverbs.NativeProvider;
 import org.rdmapanama.memory.ForkStatus;
@@ -41,7 +42,7 @@ public final class ForkSupport {
         }
     }
 
-    private static String cure(int errno) {
+    private static @Nullable String cure(int errno) {
         return errno == Errno.EINVAL
                 ? "memory is already registered; call this before the first registration, or set"
                         + " RDMAV_FORK_SAFE=1 in the environment"

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
@@ -70,7 +71,7 @@ public final class MemoryRegion extends ContextObject {
     record Registration(
             ProtectionDomain protectionDomain,
             Kind kind,
-            MemorySegment memory,
+            @Nullable MemorySegment memory,
             long address,
             long byteSize,
             Set<AccessFlag> access,
@@ -97,7 +98,7 @@ public final class MemoryRegion extends ContextObject {
             ProtectionDomain protectionDomain,
             long nativeAddress,
             Kind kind,
-            MemorySegment memory,
+            @Nullable MemorySegment memory,
             long address,
             long byteSize,
             Set<AccessFlag> access,
@@ -114,7 +115,7 @@ public final class MemoryRegion extends ContextObject {
     private Registration registration(
             ProtectionDomain domain,
             Kind kind,
-            MemorySegment memory,
+            @Nullable MemorySegment memory,
             long address,
             long byteSize,
             Set<AccessFlag> access) {
@@ -187,7 +188,7 @@ public final class MemoryRegion extends ContextObject {
                                 + Long.toHexString(start.address()) + " and has " + Long.toUnsignedString(byteSize)
                                 + " bytes");
             }
-            MemorySegment memory = Native.struct(start.address(), byteSize);
+            @Nullable MemorySegment memory = Native.struct(start.address(), byteSize);
             long address = flags.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
             return ofMemory(protectionDomain, mr, memory, address, flags);
         });
@@ -410,7 +411,7 @@ public final class MemoryRegion extends ContextObject {
             if (old.kind != Kind.MEMORY) {
                 throw new UnsupportedOperationException(this + " is not memory of this process and cannot be changed");
             }
-            MemorySegment memory = changes.memory() == null ? old.memory : changes.memory();
+            MemorySegment memory = changes.memory() == null ? Objects.requireNonNull(old.memory) : changes.memory();
             Set<AccessFlag> access = changes.access() == null ? old.access : changes.access();
             ProtectionDomain domain =
                     changes.protectionDomain() == null ? old.protectionDomain : changes.protectionDomain();
@@ -518,6 +519,7 @@ public final class MemoryRegion extends ContextObject {
     }
 
     @Override
+    @Nullable
     MemorySegment neededMemory() {
         return now.memory;
     }

@@ -209,7 +209,7 @@ public final class MemoryWindow extends ContextObject {
 
     void requireSameDomain(QueuePair queuePair, MemoryRegion region) {
         ProtectionDomain root = protectionDomain.root;
-        if (root != queuePair.protectionDomain().root || root != region.protectionDomain().root) {
+        if (root != queuePair.domain().root || root != region.protectionDomain().root) {
             throw new IllegalArgumentException(
                     "the window, its region and the queue pair must be in the same protection domain: " + this + ", "
                             + region + ", " + queuePair);

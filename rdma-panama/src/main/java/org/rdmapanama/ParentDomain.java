@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 
 /**
@@ -19,11 +20,14 @@ public final class ParentDomain extends ProtectionDomain {
             + " DeviceCapability shows them, only this call";
 
     private final ProtectionDomain protectionDomain;
-    private final ThreadDomain threadDomain;
-    private final AllocatorUpcalls upcalls;
+    private final @Nullable ThreadDomain threadDomain;
+    private final @Nullable AllocatorUpcalls upcalls;
 
     private ParentDomain(
-            ProtectionDomain protectionDomain, ThreadDomain threadDomain, AllocatorUpcalls upcalls, long address) {
+            ProtectionDomain protectionDomain,
+            @Nullable ThreadDomain threadDomain,
+            @Nullable AllocatorUpcalls upcalls,
+            long address) {
         super(protectionDomain, threadDomain == null ? protectionDomain : threadDomain, address);
         this.protectionDomain = protectionDomain;
         this.threadDomain = threadDomain;

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The options of a parent domain, {@code struct ibv_parent_domain_init_attr}; see ibv_alloc_parent_domain(3).
@@ -9,8 +10,8 @@ import java.util.Objects;
  * what C passes to functions as {@code pd_context}. Threads: one at a time.
  */
 public final class ParentDomainOptions {
-    private ThreadDomain threadDomain;
-    private ResourceAllocator allocator;
+    private @Nullable ThreadDomain threadDomain;
+    private @Nullable ResourceAllocator allocator;
 
     /** Creates options that add nothing. */
     public ParentDomainOptions() {}
@@ -39,10 +40,12 @@ public final class ParentDomainOptions {
         return this;
     }
 
+    @Nullable
     ThreadDomain threadDomain() {
         return threadDomain;
     }
 
+    @Nullable
     ResourceAllocator allocator() {
         return allocator;
     }

@@ -5,7 +5,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.completion.CompletionOpcode;
@@ -53,7 +55,7 @@ public final class PollCursor implements AutoCloseable {
     private final int readable;
 
     /** A struct ibv_wc_tm_info, or null if it was not requested. */
-    private final MemorySegment tagInfo;
+    private final @Nullable MemorySegment tagInfo;
 
     PollCursor(ExtendedCompletionQueue queue, CompletionVerbs verbs, Set<CompletionField> fields) {
         this.queue = queue;
@@ -411,8 +413,7 @@ public final class PollCursor implements AutoCloseable {
      * @verb ibv_wc_read_tm_info
      */
     public long tag() {
-        readTagInfo();
-        return tagInfo.get(JAVA_LONG, TAG);
+        return readTagInfo().get(JAVA_LONG, TAG);
     }
 
     /**
@@ -424,13 +425,14 @@ public final class PollCursor implements AutoCloseable {
      * @verb ibv_wc_read_tm_info
      */
     public int tagPrivateData() {
-        readTagInfo();
-        return tagInfo.get(JAVA_INT, PRIV);
+        return readTagInfo().get(JAVA_INT, PRIV);
     }
 
-    private void readTagInfo() {
+    private MemorySegment readTagInfo() {
         require(CompletionField.TM_INFO);
-        verbs.readTmInfo(address, tagInfo.address());
+        MemorySegment info = Objects.requireNonNull(tagInfo);
+        verbs.readTmInfo(address, info.address());
+        return info;
     }
 
     /**
@@ -487,7 +489,7 @@ public final class PollCursor implements AutoCloseable {
     }
 
     /** Returns the queue pair of the current completion; null if it is not known, or closed. */
-    private QueuePair queuePair() {
+    private @Nullable QueuePair queuePair() {
         return readsNumber()
                 ? queue.context().queuePair(queue, verbs.readQpNum(address))
                 : queue.context().onlyQueuePair(queue);

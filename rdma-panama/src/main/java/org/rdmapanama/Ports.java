@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.address.GidEntry;
@@ -147,7 +148,7 @@ final class Ports {
     }
 
     /** Chooses with the peer's address and endpoint, each of which may be null. */
-    Optional<GidEntry> chooseGid(int port, InetAddress peer, Endpoint remote) {
+    Optional<GidEntry> chooseGid(int port, @Nullable InetAddress peer, @Nullable Endpoint remote) {
         List<GidEntry> table =
                 queryGidTable().stream().filter(e -> e.port() == port).toList();
         return GidChoice.best(table, peer, remote, SystemNetwork.INSTANCE);

@@ -297,9 +297,12 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         try {
             return registration.get();
         } catch (VerbsException e) {
-            if (e.errno() == Errno.EINVAL && RegistrableMemory.isBeyond(context.queryDevice(), flags, implicit)) {
+            String capability = RegistrableMemory.capability(flags);
+            if (e.errno() == Errno.EINVAL
+                    && capability != null
+                    && RegistrableMemory.isBeyond(context.queryDevice(), flags, implicit)) {
                 throw new UnsupportedVerbException(
-                        e.verb(), e.errno(), context.deviceName(), e.arguments(), RegistrableMemory.capability(flags));
+                        e.verb(), e.errno(), context.deviceName(), e.arguments(), capability);
             }
             throw e;
         }

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 import org.rdmapanama.ffm.internal.NativeAccess;
@@ -12,7 +13,7 @@ import org.rdmapanama.internal.provider.Provider;
 /** The sources of devices: libibverbs first, and then the providers in other modules on the path. */
 final class Providers {
     /** Null until the providers have been found; a failure is not cached. */
-    private static volatile List<Provider> all;
+    private static volatile @Nullable List<Provider> all;
 
     private Providers() {}
 

@@ -2,6 +2,8 @@ package org.rdmapanama;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.AsymmetricBarrier;
 
 /**
@@ -54,7 +56,7 @@ abstract class QueueObject extends ContextObject {
     }
 
     /** The thread that this is bound to, or null. */
-    private Thread bound;
+    private @Nullable Thread bound;
 
     /** The number of its calls in progress, unless it counts atomically. */
     private int calls;
@@ -124,7 +126,7 @@ abstract class QueueObject extends ContextObject {
 
     /** Does nothing if another thread has replaced it already. */
     @SuppressWarnings("ReferenceEquality") // threads are compared by identity
-    private void replace(Thread found, Thread next) {
+    private void replace(@Nullable Thread found, @Nullable Thread next) {
         if (found != null) {
             boolean mine = found == Thread.currentThread();
             if (!mine && found.isAlive()) {
@@ -136,15 +138,15 @@ abstract class QueueObject extends ContextObject {
             }
             // Nothing but a batch lasts longer than a method.
             if (hasBoundCalls()) {
-                throw new IllegalStateException(
-                        found + " has a batch open on " + this + "; call " + batch.ending() + " first");
+                throw new IllegalStateException(found + " has a batch open on " + this + "; call "
+                        + Objects.requireNonNull(batch).ending() + " first");
             }
         }
         BOUND.compareAndSet(this, found, next);
     }
 
     /** The thread that this is bound to, or null. */
-    final Thread boundThread() {
+    final @Nullable Thread boundThread() {
         return (Thread) BOUND.getVolatile(this);
     }
 

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.address.Endpoint;
 import org.rdmapanama.address.Gid;
@@ -69,11 +70,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private static final int RTS = QueuePairState.RTS.code();
     private static final long STATE = ibv_qp.state$offset();
 
-    private final ProtectionDomain protectionDomain;
+    private final @Nullable ProtectionDomain protectionDomain;
     private final QueuePairType type;
-    private final CompletionQueue sendQueue;
-    private final CompletionQueue receiveQueue;
-    private final SharedReceiveQueue sharedReceiveQueue;
+    private final @Nullable CompletionQueue sendQueue;
+    private final @Nullable CompletionQueue receiveQueue;
+    private final @Nullable SharedReceiveQueue sharedReceiveQueue;
     private final QueuePairCapabilities capabilities;
     private final int maxTsoHeader;
     private final boolean takesSends;
@@ -84,10 +85,10 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private volatile int number;
 
     /** Null if this is not of the dynamically connected transport. */
-    private final DcRole role;
+    private final @Nullable DcRole role;
 
     /** Null if the driver posts. */
-    private final DirectQueuePair direct;
+    private final @Nullable DirectQueuePair direct;
 
     /** The direct queue pair, or the provider. */
     final PostVerbs posting;
@@ -107,11 +108,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
 
     QueuePair(
             Context context,
-            ProtectionDomain protectionDomain,
+            @Nullable ProtectionDomain protectionDomain,
             QueuePairOptions options,
             long address,
             QueuePairCapabilities granted,
-            DcRole role) {
+            @Nullable DcRole role) {
         super(
                 context,
                 address,
@@ -139,7 +140,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         connecting = new Connecting(this);
     }
 
-    private static VerbsObject[] parents(Context context, ProtectionDomain protectionDomain, QueuePairOptions options) {
+    private static VerbsObject[] parents(
+            Context context, @Nullable ProtectionDomain protectionDomain, QueuePairOptions options) {
         Set<VerbsObject> parents = new LinkedHashSet<>(options.uses());
         if (protectionDomain != null) {
             parents.add(protectionDomain);
@@ -169,7 +171,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     public static QueuePair ofNativeAddress(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
+            @Nullable CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership) {
         return QueuePairCreation.wrapPlain(protectionDomain, sendQueue, receiveQueue, nativeAddress, ownership, null);
@@ -209,19 +211,24 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     }
 
     /** {@return the protection domain of this queue pair; null if it was opened through an XRC domain} */
-    public final ProtectionDomain protectionDomain() {
+    public final @Nullable ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
+    /** The protection domain of a queue pair that sends, which has one. */
+    final ProtectionDomain domain() {
+        return Objects.requireNonNull(protectionDomain);
+    }
+
     /** {@return the completion queue of sends; null if this queue pair sends nothing} */
-    public final CompletionQueue sendQueue() {
+    public final @Nullable CompletionQueue sendQueue() {
         return sendQueue;
     }
 
     /**
      * {@return the completion queue of receives; null if this queue pair receives nothing, or through other objects}
      */
-    public final CompletionQueue receiveQueue() {
+    public final @Nullable CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
@@ -229,7 +236,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * {@return the shared receive queue from which receives are taken; null if the queue pair has its own receive
      * queue}
      */
-    public final SharedReceiveQueue sharedReceiveQueue() {
+    public final @Nullable SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
@@ -331,7 +338,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     }
 
     /** Null if this is not of the dynamically connected transport. */
-    final DcRole role() {
+    final @Nullable DcRole role() {
         return role;
     }
 
@@ -695,7 +702,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
             }
             return result;
         } finally {
-            for (SendWorkRequest request = first; request != held; request = request.next()) {
+            for (SendWorkRequest request = first; request != null && request != held; request = request.next()) {
                 request.release(this);
             }
         }
@@ -942,7 +949,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                         : cureOfPost(verb, context().transportType(), state, -result));
     }
 
-    private static String cureOfPost(String verb, TransportType transport, QueuePairState state, int errno) {
+    private static @Nullable String cureOfPost(String verb, TransportType transport, QueuePairState state, int errno) {
         if (errno != Errno.EINVAL) {
             return null;
         }
@@ -969,7 +976,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
-    public final SendWorkRequest firstNotSent(SendWorkRequest first) {
+    public final @Nullable SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
     }
@@ -984,7 +991,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
-    public final ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+    public final @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
     }

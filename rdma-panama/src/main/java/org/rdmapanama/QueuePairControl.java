@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
@@ -207,7 +208,7 @@ final class QueuePairControl {
         return result;
     }
 
-    private String cureOfModify(int errno) {
+    private @Nullable String cureOfModify(int errno) {
         String special = queuePair.provider.cure(errno);
         if (special != null) {
             return special;

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Native;
@@ -53,7 +54,10 @@ final class QueuePairCreation {
      * @param role of the dynamically connected transport; null for others
      */
     static QueuePair createPlain(
-            ProtectionDomain protectionDomain, QueuePairOptions options, DriverFunction function, DcRole role) {
+            ProtectionDomain protectionDomain,
+            QueuePairOptions options,
+            DriverFunction function,
+            @Nullable DcRole role) {
         if (!options.sendOperations().isEmpty()) {
             throw new IllegalArgumentException("options must not name send operations for a plain queue pair: "
                     + options.sendOperations() + "; call ProtectionDomain.createExtendedQueuePair");
@@ -67,7 +71,7 @@ final class QueuePairCreation {
     }
 
     /** A driver that is not asked, because a completion queue is direct, would not notice. */
-    static void checkType(QueuePairOptions options, DcRole role) {
+    static void checkType(QueuePairOptions options, @Nullable DcRole role) {
         if (role != null && options.type() != QueuePairType.DRIVER) {
             throw new IllegalArgumentException(
                     "the type of a queue pair of the dynamically connected transport must be DRIVER: "
@@ -116,7 +120,7 @@ final class QueuePairCreation {
                 : e;
     }
 
-    private static String cureOfCreate(Context context, int errno) {
+    private static @Nullable String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL) {
             DeviceAttributes device = context.queryDevice();
             return "the device allows at most " + device.maxWorkRequests() + " work requests and "
@@ -142,10 +146,10 @@ final class QueuePairCreation {
     static QueuePair wrapPlain(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
+            @Nullable CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership,
-            DcRole role) {
+            @Nullable DcRole role) {
         return wrap(
                 protectionDomain,
                 sendQueue,
@@ -160,10 +164,10 @@ final class QueuePairCreation {
     static <T extends QueuePair> T wrap(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
+            @Nullable CompletionQueue receiveQueue,
             long nativeAddress,
             Ownership ownership,
-            DcRole role,
+            @Nullable DcRole role,
             OptionsMapper<T> wrapper) {
         protectionDomain.requireSameContext(sendQueue);
         if (receiveQueue != null) {
@@ -191,7 +195,7 @@ final class QueuePairCreation {
     }
 
     /** What is of type DRIVER needs a role where that is how the driver has this transport, and nothing else does. */
-    private static void requireRole(Context context, MemorySegment struct, DcRole role) {
+    private static void requireRole(Context context, MemorySegment struct, @Nullable DcRole role) {
         boolean isDriver = QueuePairType.of(ibv_qp.qp_type(struct)) == QueuePairType.DRIVER;
         if (role != null && !isDriver) {
             throw new IllegalArgumentException("the native queue pair must be of type DRIVER, as those of the"
@@ -217,13 +221,13 @@ final class QueuePairCreation {
     }
 
     /** Drivers do not tell sizes of a target, which has none. */
-    private static QueuePairInitialAttributes initial(Context context, long address, DcRole role) {
+    private static QueuePairInitialAttributes initial(Context context, long address, @Nullable DcRole role) {
         return role instanceof DcRole.Target
                 ? new QueuePairInitialAttributes(QueuePairType.DRIVER, new QueuePairCapabilities(0, 0, 0, 0, 0), false)
                 : QueuePairControl.queryInitial(context, address, QueuePairAttribute.CAP);
     }
 
-    private static void requireSame(ContextObject expected, MemorySegment pointer) {
+    private static void requireSame(@Nullable ContextObject expected, MemorySegment pointer) {
         if (pointer.address() != (expected == null ? 0 : expected.address)) {
             throw new IllegalArgumentException(
                     expected == null
@@ -232,7 +236,7 @@ final class QueuePairCreation {
         }
     }
 
-    private static SharedReceiveQueue sharedReceiveQueueAt(Context context, long address) {
+    private static @Nullable SharedReceiveQueue sharedReceiveQueueAt(Context context, long address) {
         if (address == 0) {
             return null;
         }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEventType;
 
@@ -15,13 +16,13 @@ import org.rdmapanama.event.AsyncEventType;
  */
 public final class QueuePairFailure {
     private final CompletionStatus status;
-    private final AsyncEventType event;
+    private final @Nullable AsyncEventType event;
     private final long workRequestId;
     private final int vendorError;
     private final String text;
 
     private QueuePairFailure(
-            CompletionStatus status, AsyncEventType event, long workRequestId, int vendorError, String text) {
+            CompletionStatus status, @Nullable AsyncEventType event, long workRequestId, int vendorError, String text) {
         this.status = status;
         this.event = event;
         this.workRequestId = workRequestId;

@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.RssCapabilities;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
@@ -38,18 +39,18 @@ public final class QueuePairOptions {
     private static final int MAX_HEADER = 0xffff;
 
     private final QueuePairType type;
-    private final CompletionQueue sendQueue;
-    private final CompletionQueue receiveQueue;
+    private final @Nullable CompletionQueue sendQueue;
+    private final @Nullable CompletionQueue receiveQueue;
     private QueuePairCapabilities sizes;
     private boolean signalAll;
     private final Set<SendOperation> sendOperations = EnumSet.noneOf(SendOperation.class);
     private final Set<QueuePairCreateFlag> createFlags = EnumSet.noneOf(QueuePairCreateFlag.class);
     private int sourceQueuePair;
     private int maxTsoHeader;
-    private RxHash rxHash;
-    private SharedReceiveQueue sharedReceiveQueue;
-    private XrcDomain xrcDomain;
-    private ReceiveIndirectionTable indirectionTable;
+    private @Nullable RxHash rxHash;
+    private @Nullable SharedReceiveQueue sharedReceiveQueue;
+    private @Nullable XrcDomain xrcDomain;
+    private @Nullable ReceiveIndirectionTable indirectionTable;
 
     /**
      * Creates options for a queue pair that reports sends and receives to one completion queue.
@@ -98,7 +99,10 @@ public final class QueuePairOptions {
     }
 
     private QueuePairOptions(
-            QueuePairType type, CompletionQueue sendQueue, CompletionQueue receiveQueue, QueuePairCapabilities sizes) {
+            QueuePairType type,
+            @Nullable CompletionQueue sendQueue,
+            @Nullable CompletionQueue receiveQueue,
+            QueuePairCapabilities sizes) {
         this.type = type;
         this.sendQueue = sendQueue;
         this.receiveQueue = receiveQueue;
@@ -166,8 +170,8 @@ public final class QueuePairOptions {
     static QueuePairOptions ofExisting(
             QueuePairInitialAttributes initial,
             CompletionQueue sendQueue,
-            CompletionQueue receiveQueue,
-            SharedReceiveQueue sharedReceiveQueue) {
+            @Nullable CompletionQueue receiveQueue,
+            @Nullable SharedReceiveQueue sharedReceiveQueue) {
         QueuePairOptions options =
                 new QueuePairOptions(initial.type(), sendQueue, receiveQueue, initial.capabilities());
         options.sharedReceiveQueue = sharedReceiveQueue;
@@ -180,16 +184,19 @@ public final class QueuePairOptions {
     }
 
     /** Null if it sends nothing. */
+    @Nullable
     CompletionQueue sendQueue() {
         return sendQueue;
     }
 
     /** Null if it receives nothing, or through other objects. */
+    @Nullable
     CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
     /** Null if it has its own receive queue. */
+    @Nullable
     SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
@@ -328,7 +335,7 @@ public final class QueuePairOptions {
      * @throws IllegalArgumentException when the type is XRC_RECV, whose messages name their queue, or XRC_SEND, which
      *     receives nothing; or when this spreads packets over work queues
      */
-    public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
+    public QueuePairOptions sharedReceiveQueue(@Nullable SharedReceiveQueue queue) {
         if (queue != null && (type == QueuePairType.XRC_SEND || type == QueuePairType.XRC_RECV)) {
             throw new IllegalArgumentException("a " + type
                     + " queue pair has no receive queue; each message names the shared receive queue it goes to");
@@ -500,7 +507,7 @@ public final class QueuePairOptions {
         ibv_qp_init_attr_ex.comp_mask(attributes, mask);
     }
 
-    private static MemorySegment pointer(ContextObject object) {
+    private static MemorySegment pointer(@Nullable ContextObject object) {
         return object == null ? MemorySegment.NULL : MemorySegment.ofAddress(object.address);
     }
 

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.pool.RegisteredBuffer;
@@ -31,7 +32,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
 
-    private ReceiveWorkRequest next;
+    private @Nullable ReceiveWorkRequest next;
 
     /** Whether this is, or was, chained to another request. */
     private boolean chained;
@@ -87,6 +88,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
     }
 
     @Override
+    @Nullable
     ReceiveWorkRequest following() {
         return next;
     }
@@ -256,7 +258,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      * @throws IllegalArgumentException when it belongs to another arena, or to a queue pair that this one does not
      *     belong to, or the chain would be a ring
      */
-    public ReceiveWorkRequest next(ReceiveWorkRequest following) {
+    public ReceiveWorkRequest next(@Nullable ReceiveWorkRequest following) {
         requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
@@ -269,7 +271,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
     }
 
     /** {@return the work request that is chained behind this one, or null} */
-    public ReceiveWorkRequest next() {
+    public @Nullable ReceiveWorkRequest next() {
         return next;
     }
 

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
 import org.rdmapanama.device.OnDemandPagingCapabilities;
@@ -119,7 +120,7 @@ final class RegistrableMemory {
     }
 
     /** Where to look for support of an access, or null if every device supports it. */
-    static String capability(Set<AccessFlag> access) {
+    static @Nullable String capability(Set<AccessFlag> access) {
         List<String> capabilities = new ArrayList<>();
         if (access.contains(AccessFlag.ON_DEMAND)) {
             capabilities.add("on-demand paging in DeviceAttributes.onDemandPaging");
@@ -155,11 +156,11 @@ final class RegistrableMemory {
     }
 
     /** What to do about a failed registration, or null. */
-    static String cure(int errno, MemorySegment memory, Set<AccessFlag> access) {
+    static @Nullable String cure(int errno, MemorySegment memory, Set<AccessFlag> access) {
         return cure(errno, memory, access, lockedMemoryLimit());
     }
 
-    static String cure(int errno, MemorySegment memory, Set<AccessFlag> access, String limit) {
+    static @Nullable String cure(int errno, MemorySegment memory, Set<AccessFlag> access, String limit) {
         if (errno == Errno.ENOMEM || errno == Errno.EAGAIN) {
             if (access.contains(AccessFlag.ON_DEMAND)) {
                 return "ON_DEMAND pins no memory, so the device or the kernel has no room for another region";

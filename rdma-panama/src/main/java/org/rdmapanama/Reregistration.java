@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.memory.AccessFlag;
 
@@ -19,9 +20,9 @@ import org.rdmapanama.memory.AccessFlag;
  * <p>Threads: one at a time.
  */
 public final class Reregistration {
-    private MemorySegment memory;
-    private Set<AccessFlag> access;
-    private ProtectionDomain protectionDomain;
+    private @Nullable MemorySegment memory;
+    private @Nullable Set<AccessFlag> access;
+    private @Nullable ProtectionDomain protectionDomain;
 
     /** Creates an empty set of changes. */
     public Reregistration() {}
@@ -71,16 +72,19 @@ public final class Reregistration {
     }
 
     /** Null if it is unchanged. */
+    @Nullable
     MemorySegment memory() {
         return memory;
     }
 
     /** Null if it is unchanged. */
+    @Nullable
     Set<AccessFlag> access() {
         return access;
     }
 
     /** Null if it is unchanged. */
+    @Nullable
     ProtectionDomain protectionDomain() {
         return protectionDomain;
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.memory.ReregistrationFailure;
 
 /** Thrown when a change of a memory region failed; it says in which state the region is. */
@@ -14,7 +15,7 @@ public final class ReregistrationException extends VerbsException {
      *
      * @param why what to do about the errno, or null
      */
-    ReregistrationException(int errno, String arguments, ReregistrationFailure failure, String why) {
+    ReregistrationException(int errno, String arguments, ReregistrationFailure failure, @Nullable String why) {
         super("ibv_rereg_mr", errno, arguments, state(failure) + (why == null ? "" : "; " + why));
         this.failure = failure;
     }

@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A source of memory for the queues that a driver creates in a {@link ParentDomain}; see ibv_alloc_parent_domain(3).
@@ -30,6 +31,7 @@ public interface ResourceAllocator {
      * @return memory that is large enough, aligned, and does not overlap memory in use; {@link #DEFAULT}; or null if
      *     there is none
      */
+    @Nullable
     MemorySegment allocate(long byteSize, long byteAlignment, long resourceType);
 
     /**

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.pool.RegisteredBuffer;
 
@@ -132,7 +133,7 @@ final class Segments {
         write(index, own, address, own == null ? 0 : own.address() + offset, length, is.lkey());
     }
 
-    private void write(int index, MemorySegment own, long address, long ownAddress, long length, int lkey) {
+    private void write(int index, @Nullable MemorySegment own, long address, long ownAddress, long length, int lkey) {
         if (inline && ownAddress == 0) {
             throw notInline();
         }

@@ -7,6 +7,8 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.memory.AccessFlag;
@@ -82,7 +84,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     private static final int INLINE = rdma_h.IBV_SEND_INLINE();
     private static final int IP_CSUM = rdma_h.IBV_SEND_IP_CSUM();
 
-    private SendWorkRequest next;
+    private @Nullable SendWorkRequest next;
 
     /** Whether this is, or was, chained to another request. */
     private boolean chained;
@@ -91,7 +93,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * The sizes of the queue pair that accepted the rest of the chain at the last check, and the number of changes at
      * that time.
      */
-    private QueuePairCapabilities fits;
+    private @Nullable QueuePairCapabilities fits;
 
     private long fitsSince;
 
@@ -107,17 +109,17 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * The handle's address shares its bytes with the remote address, so this becomes null when a remote address is
      * written.
      */
-    private AddressHandle addressHandle;
+    private @Nullable AddressHandle addressHandle;
 
     private boolean inline;
 
     /** The window that the operation binds, or null. */
-    private MemoryWindow window;
+    private @Nullable MemoryWindow window;
 
-    private MemoryRegion windowRegion;
+    private @Nullable MemoryRegion windowRegion;
 
     /** Keeps the header of a segmented send from being collected. */
-    private MemorySegment header;
+    private @Nullable MemorySegment header;
 
     private SendWorkRequest(QueuePair queuePair, int maxSegments) {
         super(queuePair, maxSegments, SIZE, SG_LIST, NUM_SGE);
@@ -158,6 +160,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     }
 
     @Override
+    @Nullable
     SendWorkRequest following() {
         return next;
     }
@@ -617,9 +620,9 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      */
     void hold(QueuePair queuePair) {
         if (queuePair.isAddressed()) {
-            holdAddressHandle(queuePair.protectionDomain());
+            holdAddressHandle(queuePair.domain());
         } else if (window != null) {
-            window.hold(queuePair, windowRegion);
+            window.hold(queuePair, Objects.requireNonNull(windowRegion));
         }
     }
 
@@ -633,9 +636,9 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
 
     void release(QueuePair queuePair) {
         if (queuePair.isAddressed()) {
-            addressHandle.exit();
+            Objects.requireNonNull(addressHandle).exit();
         } else if (window != null) {
-            window.release(windowRegion);
+            window.release(Objects.requireNonNull(windowRegion));
         }
     }
 
@@ -808,7 +811,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * @throws IllegalArgumentException when it belongs to another arena, or to a queue pair that this one does not
      *     belong to, or the chain would be a ring
      */
-    public SendWorkRequest next(SendWorkRequest following) {
+    public SendWorkRequest next(@Nullable SendWorkRequest following) {
         requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
@@ -821,7 +824,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     }
 
     /** {@return the work request that is chained behind this one, or null} */
-    public SendWorkRequest next() {
+    public @Nullable SendWorkRequest next() {
         return next;
     }
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Errno;
@@ -52,13 +53,13 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
 
     private final ProtectionDomain protectionDomain;
     private final SharedReceiveQueueType type;
-    private final CompletionQueue completionQueue;
+    private final @Nullable CompletionQueue completionQueue;
     private final int maxSegments;
     private final int maxTags;
     private final int maxTagSegments;
 
     /** Null if the driver posts. */
-    private final DirectSharedReceiveQueue direct;
+    private final @Nullable DirectSharedReceiveQueue direct;
 
     /** The direct queue, or the provider. */
     private final PostVerbs posting;
@@ -74,7 +75,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             long address,
             MemorySegment granted,
             int maxTagSegments,
-            DirectPath path) {
+            @Nullable DirectPath path) {
         super(
                 protectionDomain.context,
                 address,
@@ -91,7 +92,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         posting = direct == null ? provider : direct;
     }
 
-    private static CompletionQueue completionQueue(SharedReceiveQueueOptions options) {
+    private static @Nullable CompletionQueue completionQueue(SharedReceiveQueueOptions options) {
         return options.type() == SharedReceiveQueueType.BASIC ? null : options.completionQueue();
     }
 
@@ -201,7 +202,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         return ibv_tm_caps.max_sge(ibv_device_attr_ex.tm_caps(device));
     }
 
-    private static String cureOfCreate(Context context, int errno) {
+    private static @Nullable String cureOfCreate(Context context, int errno) {
         if (errno == Errno.EINVAL) {
             DeviceAttributes device = context.queryDevice();
             return "the device allows at most " + device.maxSharedReceiveWorkRequests() + " work requests and "
@@ -282,6 +283,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
     }
 
     /** Null if this is not direct. */
+    @Nullable
     DirectSharedReceiveQueue direct() {
         return direct;
     }
@@ -295,7 +297,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * {@return the completion queue of an XRC queue, or of the operations and matched messages of a queue with tags;
      * null for a BASIC queue, whose receives complete in the completion queue of the queue pair}
      */
-    public CompletionQueue completionQueue() {
+    public @Nullable CompletionQueue completionQueue() {
         return completionQueue;
     }
 
@@ -444,7 +446,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         }
     }
 
-    private String cureOfModify(int errno) {
+    private @Nullable String cureOfModify(int errno) {
         return errno == Errno.EINVAL
                 ? "the device allows at most " + context.queryDevice().maxSharedReceiveWorkRequests()
                         + " work requests, and the limit must not exceed the size of the queue"
@@ -516,7 +518,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
-    public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+    public @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
     }
@@ -593,7 +595,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalArgumentException when the operation belongs to another arena
      * @throws IllegalStateException when this is closed
      */
-    public TagOperation firstNotOperated(TagOperation first) {
+    public @Nullable TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr;
 import org.rdmapanama.ffm.verbs.ibv_srq_init_attr_ex;
@@ -27,8 +28,8 @@ public final class SharedReceiveQueueOptions {
     private SharedReceiveQueueType type = SharedReceiveQueueType.BASIC;
     private int maxWorkRequests = DEFAULT_WORK_REQUESTS;
     private int maxSegments = 1;
-    private XrcDomain xrcDomain;
-    private CompletionQueue completionQueue;
+    private @Nullable XrcDomain xrcDomain;
+    private @Nullable CompletionQueue completionQueue;
     private int maxTags;
     private int maxTagOperations;
     private boolean direct;
@@ -128,6 +129,7 @@ public final class SharedReceiveQueueOptions {
         return type;
     }
 
+    @Nullable
     CompletionQueue completionQueue() {
         return completionQueue;
     }
@@ -161,10 +163,10 @@ public final class SharedReceiveQueueOptions {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD() | rdma_h.IBV_SRQ_INIT_ATTR_CQ();
         ibv_srq_init_attr_ex.srq_type(attributes, type.code());
         ibv_srq_init_attr_ex.pd(attributes, MemorySegment.ofAddress(protectionDomain.address));
-        ibv_srq_init_attr_ex.cq(attributes, MemorySegment.ofAddress(completionQueue.address));
+        ibv_srq_init_attr_ex.cq(attributes, MemorySegment.ofAddress(Objects.requireNonNull(completionQueue).address));
         if (type == SharedReceiveQueueType.XRC) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD();
-            ibv_srq_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address));
+            ibv_srq_init_attr_ex.xrcd(attributes, MemorySegment.ofAddress(Objects.requireNonNull(xrcDomain).address));
         } else {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM();
             MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(attributes);

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -55,7 +56,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
     private static final int OPCODE_DEL = rdma_h.IBV_WR_TAG_DEL();
     private static final int OPCODE_SYNC = rdma_h.IBV_WR_TAG_SYNC();
 
-    private TagOperation next;
+    private @Nullable TagOperation next;
 
     private TagOperation(VerbsArena arena, int maxSegments) {
         super(arena, maxSegments, SIZE, SG_LIST, NUM_SGE);
@@ -76,6 +77,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
     }
 
     @Override
+    @Nullable
     TagOperation following() {
         return next;
     }
@@ -254,7 +256,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
      * @return this
      * @throws IllegalArgumentException when it belongs to another arena, or the chain would be a ring
      */
-    public TagOperation next(TagOperation following) {
+    public TagOperation next(@Nullable TagOperation following) {
         requireNoRing(following);
         struct.set(JAVA_LONG, NEXT, following == null ? 0 : following.addressBehind(this));
         next = following;
@@ -262,7 +264,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
     }
 
     /** {@return the operation that is chained behind this one, or null} */
-    public TagOperation next() {
+    public @Nullable TagOperation next() {
         return next;
     }
 

@@ -12,6 +12,7 @@ import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.LeakDetector;
 import org.rdmapanama.internal.Log;
@@ -72,7 +73,7 @@ public final class VerbsArena implements Arena {
     }
 
     private final Arena memory;
-    private final Thread owner;
+    private final @Nullable Thread owner;
 
     /** The number of changes to chained work requests after which a queue may no longer accept them. */
     private final AtomicLong chainChanges = new AtomicLong();
@@ -95,9 +96,9 @@ public final class VerbsArena implements Arena {
     private boolean memoryMayBeInUse;
 
     /** Null unless leaks are looked for. */
-    private final LeakDetector leaks;
+    private final @Nullable LeakDetector leaks;
 
-    private VerbsArena(Arena memory, Thread owner) {
+    private VerbsArena(Arena memory, @Nullable Thread owner) {
         this.memory = memory;
         this.owner = owner;
         leaks = LeakDetector.ON
@@ -171,7 +172,7 @@ public final class VerbsArena implements Arena {
     }
 
     @SuppressWarnings("ReferenceEquality") // a throwable must not suppress itself
-    private static Throwable both(Throwable first, Throwable second) {
+    private static Throwable both(@Nullable Throwable first, Throwable second) {
         if (first == null || first == second) {
             return second;
         }
@@ -205,7 +206,7 @@ public final class VerbsArena implements Arena {
     }
 
     /** Without the lock, which they take themselves. Each leaves once it is closed. Returns the first failure, or null. */
-    private Throwable closeDependents() {
+    private @Nullable Throwable closeDependents() {
         Throwable failure = null;
         for (AutoCloseable each : dependents) {
             try {
@@ -238,7 +239,7 @@ public final class VerbsArena implements Arena {
         contexts.forEach(visitor);
     }
 
-    private void free(VerbsException failure) {
+    private void free(@Nullable VerbsException failure) {
         if (!contexts.isEmpty()) {
             // Its regions keep memory of automatic arenas alive, so this arena must stay reachable.
             Log.LOGGER.error("the memory of an arena is not freed because {} could not be closed", contexts);
@@ -263,7 +264,7 @@ public final class VerbsArena implements Arena {
         }
         freed = true;
         WITH_OPEN_DEVICES.remove(this);
-        if (LeakDetector.ON) {
+        if (leaks != null) {
             leaks.closed();
         }
     }
@@ -293,6 +294,7 @@ public final class VerbsArena implements Arena {
     }
 
     /** Null if this is shared. */
+    @Nullable
     Thread owner() {
         return owner;
     }
@@ -345,15 +347,15 @@ public final class VerbsArena implements Arena {
     }
 
     /** For the detector of leaks. The memory is what the object needs while it is open; null for none. */
-    void noteOpen(VerbsObject object, MemorySegment needed) {
-        if (LeakDetector.ON) {
+    void noteOpen(VerbsObject object, @Nullable MemorySegment needed) {
+        if (leaks != null) {
             leaks.opened(leakKey(object), object.toString(), needed);
         }
     }
 
     /** For the detector of leaks. */
     void noteClosed(VerbsObject object) {
-        if (LeakDetector.ON) {
+        if (leaks != null) {
             leaks.closed(leakKey(object));
         }
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.internal.ErrnoText;
 
 /**
@@ -23,7 +24,7 @@ public class VerbsException extends RuntimeException {
     private final String arguments;
 
     /** What to do about it, or null. */
-    private final String cure;
+    private final @Nullable String cure;
 
     /**
      * Creates an exception for a failed verb.
@@ -33,12 +34,12 @@ public class VerbsException extends RuntimeException {
      * @param arguments the arguments of the call, for people to read
      * @param cure what to do about it, or null if that is not known
      */
-    protected VerbsException(String verb, int errno, String arguments, String cure) {
+    protected VerbsException(String verb, int errno, String arguments, @Nullable String cure) {
         this(message(verb, errno, arguments, cure), verb, errno, arguments, cure);
     }
 
     /** With a message that says more than the name of the errno. */
-    VerbsException(String message, String verb, int errno, String arguments, String cure) {
+    VerbsException(String message, String verb, int errno, String arguments, @Nullable String cure) {
         super(message);
         this.verb = verb;
         this.errno = errno;
@@ -46,7 +47,7 @@ public class VerbsException extends RuntimeException {
         this.cure = cure;
     }
 
-    private static String message(String verb, int errno, String arguments, String cure) {
+    private static String message(String verb, int errno, String arguments, @Nullable String cure) {
         StringBuilder text = new StringBuilder(verb).append(" failed: ").append(ErrnoText.describe(errno));
         if (!arguments.isEmpty()) {
             text.append(" for ").append(arguments);
@@ -78,7 +79,7 @@ public class VerbsException extends RuntimeException {
     }
 
     /** {@return what to do about the failure, in one sentence; null if no cure is known} */
-    public String cure() {
+    public @Nullable String cure() {
         return cure;
     }
 }

@@ -10,6 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.internal.Log;
 
@@ -33,7 +34,7 @@ abstract class VerbsObject implements AutoCloseable {
 
     final VerbsArena arena;
     final long address;
-    private final Thread owner;
+    private final @Nullable Thread owner;
 
     /** Guarded by the arena's lock. */
     private final Set<VerbsObject> parents = new LinkedHashSet<>();
@@ -161,6 +162,7 @@ abstract class VerbsObject implements AutoCloseable {
     void ended() {}
 
     /** Memory that must not be freed before this is closed; null if there is none. */
+    @Nullable
     MemorySegment neededMemory() {
         return null;
     }
@@ -255,7 +257,7 @@ abstract class VerbsObject implements AutoCloseable {
     }
 
     /** Destroys the native object. Returns why that failed, or null. */
-    private VerbsException end() {
+    private @Nullable VerbsException end() {
         if (borrowed) {
             return null;
         }

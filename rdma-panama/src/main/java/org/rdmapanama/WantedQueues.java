@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.internal.WaitLimits;
 
 /**
@@ -96,17 +97,19 @@ final class WantedQueues implements AutoCloseable {
     /**
      * One on which the same batch has been open for two seconds; or any with a batch after ten without a gap; or null.
      */
+    @Nullable
     Batch withEndlessBatch() {
         long limit = now - start > allBatchesNanos ? 0 : batchNanos;
         return longerThan(limit, true);
     }
 
     /** One on which a call has been under way for too long, or null. */
+    @Nullable
     Batch withEndlessCall() {
         return longerThan(callNanos, false);
     }
 
-    private Batch longerThan(long limit, boolean inABatch) {
+    private @Nullable Batch longerThan(long limit, boolean inABatch) {
         for (Map.Entry<Batch, Use> each : uses.entrySet()) {
             Use use = each.getValue();
             if (use.look == looks && use.inABatch == inABatch && now - use.since > limit) {

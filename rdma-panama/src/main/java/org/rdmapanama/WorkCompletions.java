@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
@@ -59,7 +60,7 @@ public final class WorkCompletions {
     private int count;
 
     /** Where completions with an error status were polled last; null before. Not set on the good path. */
-    private CompletionQueue failedQueue;
+    private @Nullable CompletionQueue failedQueue;
 
     /**
      * Creates a batch.

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_wq;
@@ -240,7 +241,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
-    public ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
+    public @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
     }

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
@@ -22,8 +23,8 @@ import org.rdmapanama.queue.WorkQueueState;
 public final class WorkQueueAttributes {
     private final Set<WorkQueueFlag> changed = EnumSet.noneOf(WorkQueueFlag.class);
     private final Set<WorkQueueFlag> set = EnumSet.noneOf(WorkQueueFlag.class);
-    private WorkQueueState state;
-    private WorkQueueState currentState;
+    private @Nullable WorkQueueState state;
+    private @Nullable WorkQueueState currentState;
 
     /** Creates attributes of which none is set. */
     public WorkQueueAttributes() {}

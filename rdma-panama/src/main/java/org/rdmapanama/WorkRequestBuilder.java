@@ -9,6 +9,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
 import org.rdmapanama.ffm.verbs.ibv_sge;
@@ -108,7 +109,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private final boolean mustBeAddressed;
 
     /** Names the target of a send of the dynamically connected transport; null in other queue pairs. */
-    private final DcRole.TargetSetter targets;
+    private final DcRole.@Nullable TargetSetter targets;
 
     private final boolean xrc;
 
@@ -139,10 +140,10 @@ public final class WorkRequestBuilder implements AutoCloseable {
     private int rkey;
 
     /** The window that is bound, or null. */
-    private MemoryWindow window;
+    private @Nullable MemoryWindow window;
 
-    private MemoryRegion boundRegion;
-    private AddressHandle handle;
+    private @Nullable MemoryRegion boundRegion;
+    private @Nullable AddressHandle handle;
     private int remoteQueuePair;
     private int qkey;
     private long accessKey;
@@ -738,7 +739,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void address(AddressHandle target, int number) {
-        if (target.protectionDomain.root != queuePair.protectionDomain().root) {
+        if (target.protectionDomain.root != queuePair.domain().root) {
             throw new IllegalArgumentException(target + " belongs to another protection domain than " + queuePair);
         }
         target.checkOpen();
@@ -1044,10 +1045,11 @@ public final class WorkRequestBuilder implements AutoCloseable {
     }
 
     private void emitDestination() {
+        AddressHandle given = Objects.requireNonNull(handle);
         if (targets == null) {
-            verbs.wrSetUdAddr(extended, handle.address, remoteQueuePair, qkey);
+            verbs.wrSetUdAddr(extended, given.address, remoteQueuePair, qkey);
         } else {
-            targets.set(handle.address, remoteQueuePair, accessKey);
+            targets.set(given.address, remoteQueuePair, accessKey);
         }
     }
 
@@ -1084,7 +1086,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         if (handle != null) {
             handle.enter();
         } else if (window != null) {
-            window.hold(queuePair, boundRegion);
+            window.hold(queuePair, Objects.requireNonNull(boundRegion));
         }
     }
 
@@ -1092,7 +1094,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
         if (handle != null) {
             handle.exit();
         } else if (window != null) {
-            window.release(boundRegion);
+            window.release(Objects.requireNonNull(boundRegion));
         }
     }
 

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -46,7 +47,7 @@ public final class XrcDomain extends ContextObject {
         }
     }
 
-    private static String cure(int errno) {
+    private static @Nullable String cure(int errno) {
         if (errno == Errno.ENOENT) {
             return "no process has opened a domain for this file; OpenFlag.CREAT creates one";
         }

@@ -25,4 +25,7 @@
  * path return null or a constant instead, to leave no garbage. Where a full queue or pool is a failure, the short name
  * throws, and a method whose name begins with {@code try} returns null or a constant.
  */
+@NullMarked
 package org.rdmapanama;
+
+import org.jspecify.annotations.NullMarked;

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
@@ -35,8 +36,8 @@ public final class AddressInfo {
     private final int portSpace;
     private final byte[] source;
     private final byte[] destination;
-    private final String sourceName;
-    private final String destinationName;
+    private final @Nullable String sourceName;
+    private final @Nullable String destinationName;
     private final byte[] route;
     private final byte[] connect;
 
@@ -57,7 +58,7 @@ public final class AddressInfo {
         return ConnectionParameters.bytes(pointer, Math.toIntExact(length));
     }
 
-    private static String string(MemorySegment pointer) {
+    private static @Nullable String string(MemorySegment pointer) {
         return pointer.address() == 0
                 ? null
                 : Native.struct(pointer.address(), Integer.MAX_VALUE).getString(0);
@@ -77,7 +78,8 @@ public final class AddressInfo {
      * @verb rdma_getaddrinfo
      * @verb rdma_freeaddrinfo
      */
-    public static List<AddressInfo> resolve(String host, String service, AddressInfoOptions options) {
+    public static List<AddressInfo> resolve(
+            @Nullable String host, @Nullable String service, AddressInfoOptions options) {
         if (host == null && service == null) {
             throw new IllegalArgumentException("host and service must not both be null");
         }
@@ -102,11 +104,11 @@ public final class AddressInfo {
         }
     }
 
-    private static long string(Arena arena, String text) {
+    private static long string(Arena arena, @Nullable String text) {
         return text == null ? 0 : arena.allocateFrom(text).address();
     }
 
-    private static ConnectionException failure(int status, String host, String service) {
+    private static ConnectionException failure(int status, @Nullable String host, @Nullable String service) {
         String arguments = "host " + host + ", service " + service;
         return status > -ConnectionManager.NAME_SERVICE
                 ? CmFailures.of("rdma_getaddrinfo", status, arguments)
@@ -185,7 +187,7 @@ public final class AddressInfo {
      *
      * @return the address; null for any address, and for an address that is not an IP address
      */
-    public InetSocketAddress source() {
+    public @Nullable InetSocketAddress source() {
         return address(source);
     }
 
@@ -194,11 +196,11 @@ public final class AddressInfo {
      *
      * @return the address; null for a listening address, and for an address that is not an IP address
      */
-    public InetSocketAddress destination() {
+    public @Nullable InetSocketAddress destination() {
         return address(destination);
     }
 
-    private static InetSocketAddress address(byte[] bytes) {
+    private static @Nullable InetSocketAddress address(byte[] bytes) {
         if (bytes.length == 0) {
             return null;
         }
@@ -212,7 +214,7 @@ public final class AddressInfo {
      *
      * @return the name, or null if it is unknown
      */
-    public String sourceName() {
+    public @Nullable String sourceName() {
         return sourceName;
     }
 
@@ -221,7 +223,7 @@ public final class AddressInfo {
      *
      * @return the name, or null if it is unknown
      */
-    public String destinationName() {
+    public @Nullable String destinationName() {
         return destinationName;
     }
 

@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.queue.QueuePairType;
@@ -16,10 +17,10 @@ import org.rdmapanama.queue.QueuePairType;
  */
 public final class AddressInfoOptions {
     private int flags;
-    private ProtocolFamily family;
+    private @Nullable ProtocolFamily family;
     private PortSpace portSpace = PortSpace.TCP;
-    private QueuePairType queuePairType;
-    private InetSocketAddress source;
+    private @Nullable QueuePairType queuePairType;
+    private @Nullable InetSocketAddress source;
 
     /** Creates options with the defaults that the class description lists. */
     public AddressInfoOptions() {}
@@ -66,7 +67,7 @@ public final class AddressInfoOptions {
      * @return this
      * @throws IllegalArgumentException when the value is any other family
      */
-    public AddressInfoOptions family(ProtocolFamily value) {
+    public AddressInfoOptions family(@Nullable ProtocolFamily value) {
         if (value != null && value != StandardProtocolFamily.INET && value != StandardProtocolFamily.INET6) {
             throw new IllegalArgumentException("family must be INET, INET6 or null: " + value);
         }
@@ -96,7 +97,7 @@ public final class AddressInfoOptions {
      * @param value the type; null for the default of the port space: UD for UDP and IPOIB, else RC
      * @return this
      */
-    public AddressInfoOptions queuePairType(QueuePairType value) {
+    public AddressInfoOptions queuePairType(@Nullable QueuePairType value) {
         queuePairType = value;
         return this;
     }
@@ -107,7 +108,7 @@ public final class AddressInfoOptions {
      * @param value the address; null for any
      * @return this
      */
-    public AddressInfoOptions source(InetSocketAddress value) {
+    public AddressInfoOptions source(@Nullable InetSocketAddress value) {
         source = value;
         return this;
     }
@@ -138,6 +139,7 @@ public final class AddressInfoOptions {
         return portSpace == PortSpace.UDP || portSpace == PortSpace.IPOIB ? QueuePairType.UD : QueuePairType.RC;
     }
 
+    @Nullable
     InetSocketAddress source() {
         return source;
     }

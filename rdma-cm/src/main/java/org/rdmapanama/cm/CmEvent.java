@@ -1,6 +1,7 @@
 package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An event of an id, {@code struct rdma_cm_event}. It is a copy of a native event that has already been acknowledged,
@@ -12,19 +13,19 @@ public final class CmEvent {
     private final CmEventType type;
     private final int status;
     private final CmId id;
-    private final CmId listener;
-    private final ConnectionParameters connection;
-    private final UdParameters datagram;
-    private final InetSocketAddress group;
+    private final @Nullable CmId listener;
+    private final @Nullable ConnectionParameters connection;
+    private final @Nullable UdParameters datagram;
+    private final @Nullable InetSocketAddress group;
 
     CmEvent(
             CmEventType type,
             int status,
             CmId id,
-            CmId listener,
-            ConnectionParameters connection,
-            UdParameters datagram,
-            InetSocketAddress group) {
+            @Nullable CmId listener,
+            @Nullable ConnectionParameters connection,
+            @Nullable UdParameters datagram,
+            @Nullable InetSocketAddress group) {
         this.type = type;
         this.status = status;
         this.id = id;
@@ -68,7 +69,7 @@ public final class CmEvent {
      *
      * @return the id; null for other events
      */
-    public CmId listener() {
+    public @Nullable CmId listener() {
         return listener;
     }
 
@@ -77,7 +78,7 @@ public final class CmEvent {
      *
      * @return a copy of the parameters; null for datagram ids and for multicast events
      */
-    public ConnectionParameters connection() {
+    public @Nullable ConnectionParameters connection() {
         return connection == null ? null : connection.copy();
     }
 
@@ -86,7 +87,7 @@ public final class CmEvent {
      *
      * @return the parameters; null for connected ids
      */
-    public UdParameters datagram() {
+    public @Nullable UdParameters datagram() {
         return datagram;
     }
 
@@ -95,7 +96,7 @@ public final class CmEvent {
      *
      * @return its address; null for other events
      */
-    public InetSocketAddress group() {
+    public @Nullable InetSocketAddress group() {
         return group;
     }
 
@@ -105,7 +106,10 @@ public final class CmEvent {
      * @return a copy; empty when there are none
      */
     public byte[] privateData() {
-        return connection != null ? connection.privateData() : datagram.privateData();
+        if (connection != null) {
+            return connection.privateData();
+        }
+        return datagram == null ? new byte[0] : datagram.privateData();
     }
 
     /** Says where the peer is, as far as that is known, for messages. */

@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
 
@@ -41,7 +42,7 @@ final class CmFailures {
         return new ConnectionException(verb, event, errno, cure(verb, errno));
     }
 
-    private static String cure(String verb, int errno) {
+    private static @Nullable String cure(String verb, int errno) {
         String special = ConnectionManagers.cure(errno);
         if (special != null) {
             return special;

@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Context;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.VerbsArena;
@@ -94,16 +95,16 @@ public final class CmId implements AutoCloseable {
     private volatile EventChannel channel;
 
     /** The local address as of binding or of a request, for messages also after the native id is gone; null before. */
-    private volatile InetSocketAddress local;
+    private volatile @Nullable InetSocketAddress local;
 
     /** The address of the peer as of resolving or of a request, for messages as well; null before. */
-    private volatile InetSocketAddress remote;
+    private volatile @Nullable InetSocketAddress remote;
 
     /** The parameters given to {@link #connect}; the peer's answer may grant more. Guarded by the lock. */
     private ConnectionParameters asked = new ConnectionParameters();
 
     /** Null until it is asked for. Guarded by the lock. */
-    private String deviceName;
+    private @Nullable String deviceName;
 
     private volatile boolean closed;
 
@@ -136,14 +137,14 @@ public final class CmId implements AutoCloseable {
     }
 
     /** Returns the object of a native id that cannot be destroyed at this moment; null if it is closed. */
-    static CmId at(long address) {
+    static @Nullable CmId at(long address) {
         return IDS.get(address);
     }
 
     /**
      * Copies an event that is not acknowledged yet. Takes no lock: a thread that destroys the id holds it and waits.
      */
-    CmEvent event(CmEventType type, MemorySegment event, CmId listener) {
+    CmEvent event(CmEventType type, MemorySegment event, @Nullable CmId listener) {
         int status = rdma_cm_event.status(event);
         MemorySegment parameters = rdma_cm_event.param(event);
         boolean multicast = type == CmEventType.MULTICAST_JOIN || type == CmEventType.MULTICAST_ERROR;
@@ -168,7 +169,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** The arguments are turned into text only on failure: that would take longer than most of these functions. */
-    private void call(String verb, Supplier<String> arguments, IdCall call) {
+    private void call(String verb, @Nullable Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
@@ -183,7 +184,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** Like {@link #call}, for functions that crash if the id has no device. */
-    private void callWithDevice(String verb, Supplier<String> arguments, IdCall call) {
+    private void callWithDevice(String verb, @Nullable Supplier<String> arguments, IdCall call) {
         lock.lock();
         try {
             checkOpen();
@@ -290,7 +291,7 @@ public final class CmId implements AutoCloseable {
      * @throws ConnectionException when the operation cannot be started
      * @verb rdma_resolve_addr
      */
-    public void resolveAddress(InetSocketAddress from, InetSocketAddress to, Duration timeout) {
+    public void resolveAddress(@Nullable InetSocketAddress from, InetSocketAddress to, Duration timeout) {
         int millis = millis(timeout);
         try (Arena arena = Arena.ofConfined()) {
             long source = from == null ? 0 : SocketAddresses.write(arena, from).address();
@@ -1026,7 +1027,7 @@ public final class CmId implements AutoCloseable {
      * @throws IllegalStateException when this is closed
      * @verb rdma_get_local_addr
      */
-    public InetSocketAddress localAddress() {
+    public @Nullable InetSocketAddress localAddress() {
         return addressAt(LOCAL);
     }
 
@@ -1037,11 +1038,11 @@ public final class CmId implements AutoCloseable {
      * @throws IllegalStateException when this is closed
      * @verb rdma_get_peer_addr
      */
-    public InetSocketAddress remoteAddress() {
+    public @Nullable InetSocketAddress remoteAddress() {
         return addressAt(REMOTE);
     }
 
-    private InetSocketAddress addressAt(long offset) {
+    private @Nullable InetSocketAddress addressAt(long offset) {
         lock.lock();
         try {
             checkOpen();
@@ -1054,7 +1055,7 @@ public final class CmId implements AutoCloseable {
     /**
      * Reads the local or the remote address; null while there is none. The native id must not be destroyed meanwhile.
      */
-    private InetSocketAddress nativeAddressAt(long offset) {
+    private @Nullable InetSocketAddress nativeAddressAt(long offset) {
         return SocketAddresses.read(addresses().asSlice(offset, SocketAddresses.STORAGE_BYTES));
     }
 
@@ -1195,7 +1196,7 @@ public final class CmId implements AutoCloseable {
 
     /** Closes this id; a closing channel passes itself, and an id that has moved to another channel stays open. */
     @SuppressWarnings("ReferenceEquality") // channels are compared by identity
-    void closeWith(EventChannel closing) {
+    void closeWith(@Nullable EventChannel closing) {
         lock.lock();
         try {
             if (destroyed || (closing != null && channel != closing)) {
@@ -1222,6 +1223,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** Returns where the peer is, also when this is closed; null if that was never known. Takes no lock. */
+    @Nullable
     InetSocketAddress knownRemoteAddress() {
         return remote;
     }
@@ -1233,7 +1235,7 @@ public final class CmId implements AutoCloseable {
     }
 
     /** The same of any address; without an IP address it is as it says itself. */
-    static String text(InetSocketAddress address) {
+    static String text(@Nullable InetSocketAddress address) {
         return address == null || address.getAddress() == null ? Objects.toString(address, "") : hostAndPort(address);
     }
 

@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.ffm.internal.Errno;
 
@@ -16,7 +17,7 @@ public class ConnectionException extends VerbsException {
     private final int status;
 
     /** The type of the event, or null. */
-    private final CmEventType event;
+    private final @Nullable CmEventType event;
 
     /**
      * Reports a function that failed.
@@ -26,7 +27,7 @@ public class ConnectionException extends VerbsException {
      * @param arguments what it was called with, for people to read
      * @param cure what to do about it, or null when that is not known
      */
-    ConnectionException(String verb, int errno, String arguments, String cure) {
+    ConnectionException(String verb, int errno, String arguments, @Nullable String cure) {
         super(verb, errno, arguments, cure);
         status = -errno;
         event = null;
@@ -40,7 +41,7 @@ public class ConnectionException extends VerbsException {
      * @param errno why it failed, a positive value of errno(3)
      * @param cure what to do about it, or null when that is not known
      */
-    ConnectionException(String verb, CmEvent event, int errno, String cure) {
+    ConnectionException(String verb, CmEvent event, int errno, @Nullable String cure) {
         super(verb, errno, describe(event), cure);
         status = event.status();
         this.event = event.type();
@@ -85,7 +86,7 @@ public class ConnectionException extends VerbsException {
      *
      * @return the type; null when the function itself failed
      */
-    public CmEventType event() {
+    public @Nullable CmEventType event() {
         return event;
     }
 }

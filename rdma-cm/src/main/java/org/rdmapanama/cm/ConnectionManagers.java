@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import java.util.List;
 import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
@@ -20,7 +21,7 @@ import org.rdmapanama.internal.provider.ProviderDevice;
  */
 final class ConnectionManagers {
     /** Null until the choice is made. */
-    private static volatile ConnectionManager decided;
+    private static volatile @Nullable ConnectionManager decided;
 
     private ConnectionManagers() {}
 
@@ -48,7 +49,7 @@ final class ConnectionManagers {
     }
 
     /** Returns the chosen manager's cure for an errno; null if it has none, or no manager has been chosen yet. */
-    static String cure(int errno) {
+    static @Nullable String cure(int errno) {
         ConnectionManager known = decided;
         return known == null ? null : known.cure(errno);
     }

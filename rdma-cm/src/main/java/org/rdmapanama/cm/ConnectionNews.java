@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.apache.logging.log4j.Logger;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.cm.internal.events.ConnectionLost;
 import org.rdmapanama.cm.internal.events.ConnectionMade;
 import org.rdmapanama.cm.internal.events.ConnectionRefused;
@@ -82,7 +83,7 @@ final class ConnectionNews {
     }
 
     /** A server refuses a request, or its handshake has failed. */
-    static void refused(CmId id, Object reason) {
+    static void refused(CmId id, @Nullable Object reason) {
         safely(() -> {
             LOG.debug("refused {}: {}", id, reason);
             ConnectionRefused event = new ConnectionRefused();
@@ -93,7 +94,7 @@ final class ConnectionNews {
     }
 
     /** A connection was ended, but not by this side. */
-    static void lost(RdmaConnection connection, Object reason) {
+    static void lost(RdmaConnection connection, @Nullable Object reason) {
         safely(() -> {
             LOG.debug("lost: {}: {}", connection, reason);
             new ConnectionLost()

@@ -2,6 +2,8 @@ package org.rdmapanama.cm;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
@@ -23,10 +25,10 @@ final class ConnectionQueues {
     /** Made for this connection, and closed with it. */
     private final List<CompletionQueue> own = new ArrayList<>();
 
-    private CompletionChannel channel;
-    private CompletionQueue sends;
-    private CompletionQueue receives;
-    private QueuePair queuePair;
+    private @Nullable CompletionChannel channel;
+    private @Nullable CompletionQueue sends;
+    private @Nullable CompletionQueue receives;
+    private @Nullable QueuePair queuePair;
 
     private ConnectionQueues(Context context, RdmaConnectionOptions options) {
         this.context = context;
@@ -69,7 +71,7 @@ final class ConnectionQueues {
         }
     }
 
-    private CompletionQueue givenOrOwn(CompletionQueue given, int entries) {
+    private CompletionQueue givenOrOwn(@Nullable CompletionQueue given, int entries) {
         if (given != null) {
             return given;
         }
@@ -79,12 +81,13 @@ final class ConnectionQueues {
     }
 
     /** Null unless the options want completion events. */
+    @Nullable
     CompletionChannel channel() {
         return channel;
     }
 
     CompletionQueue sends() {
-        return sends;
+        return Objects.requireNonNull(sends);
     }
 
     /** Whether the queue of the sends was made here. */
@@ -93,11 +96,11 @@ final class ConnectionQueues {
     }
 
     CompletionQueue receives() {
-        return receives;
+        return Objects.requireNonNull(receives);
     }
 
     QueuePair queuePair() {
-        return queuePair;
+        return Objects.requireNonNull(queuePair);
     }
 
     /** Closes the completion queues that were made here; the queue pair must be closed. */

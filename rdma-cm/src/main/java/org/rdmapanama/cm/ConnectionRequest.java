@@ -2,8 +2,10 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
 
@@ -39,7 +41,7 @@ public final class ConnectionRequest {
      * @return a copy of the parameters
      */
     public ConnectionParameters peer() {
-        return event.connection();
+        return Objects.requireNonNull(event.connection());
     }
 
     /**
@@ -49,7 +51,7 @@ public final class ConnectionRequest {
      * @throws IllegalStateException when this request was rejected, or the server or the connection is closed
      */
     public InetSocketAddress remoteAddress() {
-        return event.id().remoteAddress();
+        return Objects.requireNonNull(event.id().remoteAddress());
     }
 
     /**
@@ -59,7 +61,7 @@ public final class ConnectionRequest {
      * @throws IllegalStateException when this request was rejected, or the server or the connection is closed
      */
     public InetSocketAddress localAddress() {
-        return event.id().localAddress();
+        return Objects.requireNonNull(event.id().localAddress());
     }
 
     /**
@@ -117,13 +119,13 @@ public final class ConnectionRequest {
     private static final class Outcome {
         private final RdmaConnection connection;
         private volatile boolean known;
-        private volatile ConnectionException failure;
+        private volatile @Nullable ConnectionException failure;
 
         Outcome(RdmaConnection connection) {
             this.connection = connection;
         }
 
-        void set(ConnectionException reason) {
+        void set(@Nullable ConnectionException reason) {
             failure = reason;
             known = true;
             connection.inbox().changed();
@@ -148,7 +150,7 @@ public final class ConnectionRequest {
     }
 
     /** Rejects the peer if there is no connection yet, whose closing would tell it. */
-    private AutoCloseable refusal(RdmaConnection connection) {
+    private @Nullable AutoCloseable refusal(@Nullable RdmaConnection connection) {
         return connection == null && event.id().isOpen() ? event.id()::reject : null;
     }
 

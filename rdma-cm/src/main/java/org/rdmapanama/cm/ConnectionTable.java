@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Context;
 
 /**
@@ -37,7 +38,8 @@ final class ConnectionTable {
      * @return the connection, or null if there is none with this number
      */
     @SuppressWarnings("ReferenceEquality") // contexts are compared by identity
-    RdmaConnection get(Context device, int queuePairNumber) {
+    @Nullable
+    RdmaConnection get(@Nullable Context device, int queuePairNumber) {
         AtomicReferenceArray<Object> all = slots;
         int mask = all.length() - 1;
         for (int i = start(queuePairNumber, mask); ; i = (i + 1) & mask) {

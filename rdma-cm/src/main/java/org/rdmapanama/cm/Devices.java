@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongPredicate;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
@@ -62,12 +63,14 @@ final class Devices {
         }
 
         /** Returns the context, or null if it is closed. */
+        @Nullable
         Context openContext() {
             Context known = context.get();
             return known != null && known.isOpen() ? known : null;
         }
 
         /** Returns the protection domain, or null if its user has closed it. */
+        @Nullable
         ProtectionDomain openDomain() {
             ProtectionDomain known = domain.get();
             return known != null && known.isOpen() ? known : null;
@@ -82,7 +85,7 @@ final class Devices {
      *
      * @param given the protection domain of the connection, or null for the domain of the device
      */
-    static Devices of(VerbsArena arena, ProtectionDomain given) {
+    static Devices of(VerbsArena arena, @Nullable ProtectionDomain given) {
         if (given != null) {
             for (Devices each : ofAllArenas()) {
                 if (each.has(given)) {
@@ -111,7 +114,7 @@ final class Devices {
      * @param arena the arena that these devices belong to
      * @param given the domain that the options name, or null for the domain of the device
      */
-    ProtectionDomain acquire(VerbsArena arena, CmId id, ProtectionDomain given) {
+    ProtectionDomain acquire(VerbsArena arena, CmId id, @Nullable ProtectionDomain given) {
         closeRemovedOrLog();
         lock.lock();
         try {
@@ -142,17 +145,19 @@ final class Devices {
                 .filter(each -> each.device == device && !each.removed)
                 .findAny()
                 .orElse(null);
-        ProtectionDomain domain = known == null ? null : known.openDomain();
-        if (domain != null) {
-            return domain;
+        if (known != null) {
+            ProtectionDomain domain = known.openDomain();
+            if (domain != null) {
+                return domain;
+            }
+            Context opened = known.openContext();
+            if (opened != null) {
+                ProtectionDomain made = opened.allocateProtectionDomain();
+                known.domain = new WeakReference<>(made);
+                return made;
+            }
+            all.remove(known);
         }
-        Context opened = known == null ? null : known.openContext();
-        if (opened != null) {
-            ProtectionDomain made = opened.allocateProtectionDomain();
-            known.domain = new WeakReference<>(made);
-            return made;
-        }
-        all.remove(known);
         String name = id.deviceName();
         // Another device with the same name must have been removed.
         all.stream().filter(each -> each.deviceName.equals(name)).forEach(each -> each.removed = true);
@@ -175,7 +180,7 @@ final class Devices {
 
     /** Needs the lock. Returns the entry of the domain's device, or null if the program opened that device itself. */
     @SuppressWarnings("ReferenceEquality") // contexts are compared by identity
-    private Shared find(ProtectionDomain domain) {
+    private @Nullable Shared find(ProtectionDomain domain) {
         for (Shared each : all) {
             if (each.context.get() == domain.context()) {
                 return each;

@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
@@ -79,13 +80,13 @@ public final class EventChannel implements Waitable, AutoCloseable {
     private final ReadySource source;
 
     /** Gets each event before the caller that takes it, in their order; null if there is nobody. */
-    private volatile Consumer<CmEvent> sink;
+    private volatile @Nullable Consumer<CmEvent> sink;
 
     /** Called when an id of this channel has been closed; null if there is nobody. */
-    private volatile Consumer<CmId> idClosed;
+    private volatile @Nullable Consumer<CmId> idClosed;
 
     /** Null until {@link #selectableChannel} is first called. */
-    private volatile Readiness readiness;
+    private volatile @Nullable Readiness readiness;
 
     private EventChannel(ConnectionManager manager, long address, int fileDescriptor) {
         this.manager = manager;
@@ -225,18 +226,18 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     /** A request that cannot be returned because there is no memory left would never be answered. */
-    private Optional<CmEvent> returned(CmEvent event) {
+    private Optional<CmEvent> returned(@Nullable CmEvent event) {
         try {
             return Optional.ofNullable(event);
         } catch (Error e) {
-            if (event.type() == CmEventType.CONNECT_REQUEST) {
+            if (event != null && event.type() == CmEventType.CONNECT_REQUEST) {
                 Releasing.after(e, event.id());
             }
             throw e;
         }
     }
 
-    private CmEvent take() {
+    private @Nullable CmEvent take() {
         CmEvent event;
         enter();
         try {
@@ -252,7 +253,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     /** Takes the next event of an open id, or null if there is none. */
-    private CmEvent takeOpen() {
+    private @Nullable CmEvent takeOpen() {
         taking.lock();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointer = arena.allocate(JAVA_LONG);
@@ -277,7 +278,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     /** Copies an event and acknowledges it; until then its id cannot go away, because destroying it waits. */
-    private CmEvent copy(long event) {
+    private @Nullable CmEvent copy(long event) {
         MemorySegment struct = Native.struct(event, rdma_cm_event.sizeof());
         CmEventType type = CmEventType.of(rdma_cm_event.event(struct));
         long id = rdma_cm_event.id(struct).address();
@@ -311,7 +312,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     }
 
     /** Rejects a request by destroying its id. */
-    private void refuse(CmId known, long id) {
+    private void refuse(@Nullable CmId known, long id) {
         if (known == null) {
             manager.destroyId(id);
         } else {
@@ -461,7 +462,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
         try {
             other.accept(event);
         } catch (RuntimeException | Error e) {
-            if (event.type() == CmEventType.CONNECT_REQUEST) {
+            if (event != null && event.type() == CmEventType.CONNECT_REQUEST) {
                 Releasing.after(e, event.id());
             }
             throw e;

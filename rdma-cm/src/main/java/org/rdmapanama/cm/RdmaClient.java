@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.cm.internal.Releasing;
 
@@ -90,7 +91,7 @@ public final class RdmaClient {
             SharedEvents events = new SharedEvents(id.id().channel());
             connection = RdmaConnection.make(id.id(), events, connections, arena, given);
             CmEvent response = id.connect(connection.queuePair(), given.parameters(connection), deadline);
-            connection.connected(response.connection());
+            connection.connected(Objects.requireNonNull(response.connection()));
             // From now on the connection is the only user of the channel.
             events.release();
             attempt.succeeded(connection);
@@ -110,7 +111,7 @@ public final class RdmaClient {
      * @return the connection; null if this client has none with that number that is open. With several devices, queue pairs
      *     may have the same number; then a client for each tells them apart
      */
-    public RdmaConnection connection(int queuePairNumber) {
+    public @Nullable RdmaConnection connection(int queuePairNumber) {
         return connections.get(null, queuePairNumber);
     }
 

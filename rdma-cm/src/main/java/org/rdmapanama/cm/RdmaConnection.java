@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.ExtendedQueuePair;
@@ -88,10 +89,12 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** The facts that are known once the connection is established. */
     private record Established(
-            ConnectionParameters peer, InetSocketAddress localAddress, InetSocketAddress remoteAddress) {}
+            ConnectionParameters peer,
+            @Nullable InetSocketAddress localAddress,
+            @Nullable InetSocketAddress remoteAddress) {}
 
     /** Null before. Volatile because the preparation may already have published this object to other threads. */
-    private volatile Established established;
+    private volatile @Nullable Established established;
 
     /** False as soon as either side begins to end the connection. */
     private volatile boolean connected;
@@ -115,9 +118,9 @@ public final class RdmaConnection implements AutoCloseable {
     private final AtomicReference<ConnectionException> unanswered = new AtomicReference<>();
 
     /** What a server does when this has ended, and when this closes; null with a client. */
-    private volatile Consumer<RdmaConnection> endNoted;
+    private volatile @Nullable Consumer<RdmaConnection> endNoted;
 
-    private volatile Consumer<RdmaConnection> endForgotten;
+    private volatile @Nullable Consumer<RdmaConnection> endForgotten;
 
     /** Whether a server has given this to its program. Guarded by the server. */
     private boolean handedOut;
@@ -131,7 +134,7 @@ public final class RdmaConnection implements AutoCloseable {
     /** Whether a server knows of the end, which may be the second thing that happens after a failure. Guarded by the server. */
     private boolean endTold;
 
-    private volatile Object attachment;
+    private volatile @Nullable Object attachment;
 
     private RdmaConnection(
             CmId id,
@@ -244,13 +247,14 @@ public final class RdmaConnection implements AutoCloseable {
      *     by the thread that takes the event, so it must not wait and must not throw
      * @throws ConnectionException when the peer is gone
      */
-    void accept(CmEvent request, ConnectionParameters parameters, Consumer<ConnectionException> settled) {
-        Established facts = new Established(request.connection(), id.localAddress(), id.remoteAddress());
+    void accept(CmEvent request, ConnectionParameters parameters, Consumer<@Nullable ConnectionException> settled) {
+        Established facts =
+                new Established(Objects.requireNonNull(request.connection()), id.localAddress(), id.remoteAddress());
         events.receive(id, inbox, event -> settle(event, facts, settled));
         id.accept(queuePair, parameters);
     }
 
-    private void settle(CmEvent event, Established facts, Consumer<ConnectionException> settled) {
+    private void settle(CmEvent event, Established facts, Consumer<@Nullable ConnectionException> settled) {
         switch (event.type()) {
             case ESTABLISHED, DISCONNECTED -> {
                 if (events.receiveInstead(id, inbox, this::notice)) {
@@ -315,9 +319,9 @@ public final class RdmaConnection implements AutoCloseable {
         return first;
     }
 
-    private String peerName() {
+    private @Nullable String peerName() {
         Established is = established;
-        return is == null ? null : CmId.hostAndPort(is.remoteAddress);
+        return is == null || is.remoteAddress == null ? null : CmId.hostAndPort(is.remoteAddress);
     }
 
     /** The queue pair has failed: nothing can be sent or received any more, though the peer may not know yet. */
@@ -393,7 +397,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @return the channel; null unless {@link RdmaConnectionOptions#completionEvents} requested one
      */
-    public CompletionChannel completionChannel() {
+    public @Nullable CompletionChannel completionChannel() {
         return queues.channel();
     }
 
@@ -454,7 +458,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @param object the object; null for none
      */
-    public void attach(Object object) {
+    public void attach(@Nullable Object object) {
         attachment = object;
     }
 
@@ -463,7 +467,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @return the object; null if there is none
      */
-    public Object attachment() {
+    public @Nullable Object attachment() {
         return attachment;
     }
 
@@ -472,7 +476,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @return the address; null before the connection is established
      */
-    public InetSocketAddress localAddress() {
+    public @Nullable InetSocketAddress localAddress() {
         Established is = established;
         return is == null ? null : is.localAddress;
     }
@@ -482,7 +486,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @return the address; null before the connection is established
      */
-    public InetSocketAddress remoteAddress() {
+    public @Nullable InetSocketAddress remoteAddress() {
         Established is = established;
         return is == null ? null : is.remoteAddress;
     }
@@ -492,7 +496,7 @@ public final class RdmaConnection implements AutoCloseable {
      *
      * @return a copy of the parameters; null before the connection is established
      */
-    public ConnectionParameters peer() {
+    public @Nullable ConnectionParameters peer() {
         Established is = established;
         return is == null ? null : is.peer.copy();
     }

@@ -8,6 +8,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
@@ -37,21 +38,21 @@ public final class RdmaConnectionOptions {
     private boolean singleCompletionQueue;
     private ConnectionParameters parameters = new ConnectionParameters();
     /** Makes the private data of each connection; null if all have that of the parameters. */
-    private Function<RdmaConnection, byte[]> ownPrivateData;
+    private @Nullable Function<RdmaConnection, byte[]> ownPrivateData;
 
-    private ProtectionDomain protectionDomain;
-    private CompletionQueue sendQueue;
-    private CompletionQueue receiveQueue;
-    private SharedReceiveQueue sharedReceiveQueue;
+    private @Nullable ProtectionDomain protectionDomain;
+    private @Nullable CompletionQueue sendQueue;
+    private @Nullable CompletionQueue receiveQueue;
+    private @Nullable SharedReceiveQueue sharedReceiveQueue;
     private int completionVector;
     private List<SendOperation> sendOperations = List.of();
-    private InetSocketAddress localAddress;
+    private @Nullable InetSocketAddress localAddress;
     private int typeOfService;
 
     /** Null without keep-alive. */
-    private Duration keepAliveTime;
+    private @Nullable Duration keepAliveTime;
 
-    private Duration keepAliveTimeout;
+    private @Nullable Duration keepAliveTimeout;
     private UnaryOperator<QueuePairOptions> queuePair = UnaryOperator.identity();
     private BiConsumer<Context, RdmaConnectionOptions> adaptation = (context, options) -> {};
     private Consumer<RdmaConnection> preparation = connection -> {};
@@ -170,7 +171,7 @@ public final class RdmaConnectionOptions {
      * @param domain a protection domain of the device that the connection will use; null for the shared one
      * @return this
      */
-    public RdmaConnectionOptions protectionDomain(ProtectionDomain domain) {
+    public RdmaConnectionOptions protectionDomain(@Nullable ProtectionDomain domain) {
         protectionDomain = domain;
         return this;
     }
@@ -183,7 +184,7 @@ public final class RdmaConnectionOptions {
      *     the connection's own
      * @return this
      */
-    public RdmaConnectionOptions completionQueue(CompletionQueue queue) {
+    public RdmaConnectionOptions completionQueue(@Nullable CompletionQueue queue) {
         return completionQueues(queue, queue);
     }
 
@@ -197,7 +198,7 @@ public final class RdmaConnectionOptions {
      * @param receives for the receives; null for a queue of the connection's own
      * @return this
      */
-    public RdmaConnectionOptions completionQueues(CompletionQueue sends, CompletionQueue receives) {
+    public RdmaConnectionOptions completionQueues(@Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
         sendQueue = sends;
         receiveQueue = receives;
         return this;
@@ -209,7 +210,7 @@ public final class RdmaConnectionOptions {
      * @param queue a shared receive queue of the device that the connection will use; null for receives of its own
      * @return this
      */
-    public RdmaConnectionOptions sharedReceiveQueue(SharedReceiveQueue queue) {
+    public RdmaConnectionOptions sharedReceiveQueue(@Nullable SharedReceiveQueue queue) {
         sharedReceiveQueue = queue;
         return this;
     }
@@ -249,7 +250,7 @@ public final class RdmaConnectionOptions {
      * @param address a local address; null for any
      * @return this
      */
-    public RdmaConnectionOptions localAddress(InetSocketAddress address) {
+    public RdmaConnectionOptions localAddress(@Nullable InetSocketAddress address) {
         localAddress = address;
         return this;
     }
@@ -308,7 +309,7 @@ public final class RdmaConnectionOptions {
 
     /** Sets the times of an id, if there are any. */
     void keepAlive(CmId id) {
-        if (keepAliveTime != null) {
+        if (keepAliveTime != null && keepAliveTimeout != null) {
             id.keepAlive(keepAliveTime, keepAliveTimeout);
         }
     }
@@ -402,7 +403,7 @@ public final class RdmaConnectionOptions {
         checkDevice("sharedReceiveQueue", sharedReceiveQueue == null ? null : sharedReceiveQueue.context(), device);
     }
 
-    private static void checkDevice(String what, Context given, String device) {
+    private static void checkDevice(String what, @Nullable Context given, String device) {
         if (given != null && !given.deviceName().equals(device)) {
             throw new IllegalArgumentException(
                     what + " must belong to " + device + ", which the connection uses, not to " + given.deviceName());
@@ -430,18 +431,22 @@ public final class RdmaConnectionOptions {
         return ownPrivateData == null ? parameters : parameters.copy().privateData(ownPrivateData.apply(connection));
     }
 
+    @Nullable
     ProtectionDomain protectionDomain() {
         return protectionDomain;
     }
 
+    @Nullable
     CompletionQueue sendQueue() {
         return sendQueue;
     }
 
+    @Nullable
     CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
+    @Nullable
     SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
@@ -454,6 +459,7 @@ public final class RdmaConnectionOptions {
         return sendOperations;
     }
 
+    @Nullable
     InetSocketAddress localAddress() {
         return localAddress;
     }

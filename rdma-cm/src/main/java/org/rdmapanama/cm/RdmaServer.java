@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Context;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
@@ -78,10 +79,10 @@ public final class RdmaServer implements AutoCloseable {
     private final ReentrantLock acquiring = new ReentrantLock();
 
     /** The domain that {@link #protectionDomain} has acquired; null before. Guarded by {@link #acquiring}. */
-    private ProtectionDomain domain;
+    private @Nullable ProtectionDomain domain;
 
     /** The removal of the device that this listens at; null before. */
-    private volatile CmEvent removal;
+    private volatile @Nullable CmEvent removal;
 
     private volatile boolean closed;
     private final AtomicBoolean released = new AtomicBoolean();
@@ -92,7 +93,7 @@ public final class RdmaServer implements AutoCloseable {
         this.events = events;
         this.listener = listener;
         inbox = events.inbox();
-        localAddress = listener.localAddress();
+        localAddress = Objects.requireNonNull(listener.localAddress());
         ready = new KeptReady(events.channel());
         handshakes = new Handshakes(options, work -> ready.set(KeptReady.Reason.HANDSHAKE, work));
         choice = options.choice();
@@ -446,7 +447,7 @@ public final class RdmaServer implements AutoCloseable {
      *
      * @return the connection, for the program to close; null if no further one has ended
      */
-    public RdmaConnection nextEnded() {
+    public @Nullable RdmaConnection nextEnded() {
         if (closed) {
             takeLateEvents();
         }
@@ -502,7 +503,7 @@ public final class RdmaServer implements AutoCloseable {
      * @param queuePairNumber the number of the queue pair on this side
      * @return the connection; null if this server has none with that number that is open
      */
-    public RdmaConnection connection(int queuePairNumber) {
+    public @Nullable RdmaConnection connection(int queuePairNumber) {
         return connections.get(null, queuePairNumber);
     }
 
@@ -515,7 +516,7 @@ public final class RdmaServer implements AutoCloseable {
      * @return the connection; null if this server has none with that number that is open
      * @throws NullPointerException when the device is null
      */
-    public RdmaConnection connection(Context device, int queuePairNumber) {
+    public @Nullable RdmaConnection connection(Context device, int queuePairNumber) {
         return connections.get(Objects.requireNonNull(device, "device"), queuePairNumber);
     }
 

@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 
 /**
@@ -49,7 +50,7 @@ public final class RejectedException extends ConnectionException {
         privateData = new byte[0];
     }
 
-    private static String cure(CmEvent event) {
+    private static @Nullable String cure(CmEvent event) {
         String at = event.atPeer();
         String byProgram = "the program " + at + " rejected the connection";
         String noListener = NO_LISTENER.formatted(at);

@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Waiting;
 
 /**
@@ -35,7 +36,7 @@ final class SharedEvents {
     private final Set<Inbox> waited = new LinkedHashSet<>();
 
     /** The waiting thread that takes events; null if there is none. Guarded by the lock. */
-    private Thread taker;
+    private @Nullable Thread taker;
 
     /** Guarded by the lock. */
     private int users = 1;

@@ -2,7 +2,9 @@ package org.rdmapanama.cm;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.ffm.internal.Errno;
@@ -133,7 +135,7 @@ public final class SynchronousId implements AutoCloseable {
     }
 
     /** Waits for an event of one of two types, and throws on every event that ends the operation. */
-    private CmEvent expect(String verb, CmEventType wanted, CmEventType or, Deadline deadline)
+    private CmEvent expect(String verb, CmEventType wanted, @Nullable CmEventType or, Deadline deadline)
             throws InterruptedException {
         while (true) {
             CmEvent event = channel.await(deadline.left()).orElse(null);
@@ -176,12 +178,13 @@ public final class SynchronousId implements AutoCloseable {
      * @verb rdma_resolve_addr
      * @verb rdma_resolve_route
      */
-    public void resolve(InetSocketAddress local, InetSocketAddress remote, Duration timeout)
+    public void resolve(@Nullable InetSocketAddress local, InetSocketAddress remote, Duration timeout)
             throws InterruptedException {
         resolve(local, remote, new Deadline(timeout));
     }
 
-    void resolve(InetSocketAddress local, InetSocketAddress remote, Deadline deadline) throws InterruptedException {
+    void resolve(@Nullable InetSocketAddress local, InetSocketAddress remote, Deadline deadline)
+            throws InterruptedException {
         id.resolveAddress(local, remote, deadline.step());
         expect("rdma_resolve_addr", CmEventType.ADDR_RESOLVED, null, deadline);
         id.resolveRoute(deadline.step());
@@ -332,8 +335,8 @@ public final class SynchronousId implements AutoCloseable {
     public UdParameters joinMulticast(InetSocketAddress group, Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
         id.joinMulticast(group);
-        return expect("rdma_join_multicast", CmEventType.MULTICAST_JOIN, null, deadline)
-                .datagram();
+        return Objects.requireNonNull(expect("rdma_join_multicast", CmEventType.MULTICAST_JOIN, null, deadline)
+                .datagram());
     }
 
     /** Closes the id and its channel. A second call does nothing. */

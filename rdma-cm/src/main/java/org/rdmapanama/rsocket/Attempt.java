@@ -12,6 +12,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
@@ -39,10 +40,10 @@ final class Attempt {
     private final Future<?> task;
 
     /** Guarded by the lock. */
-    private StreamLink link;
+    private @Nullable StreamLink link;
 
     /** Guarded by the lock. */
-    private IOException failure;
+    private @Nullable IOException failure;
 
     /** Guarded by the lock. */
     private boolean cancelled;
@@ -54,7 +55,12 @@ final class Attempt {
      * @param wanted what the channel has set
      * @param watchers told of the result
      */
-    Attempt(InetSocketAddress local, InetSocketAddress remote, Options wanted, Duration timeout, Watchers watchers) {
+    Attempt(
+            @Nullable InetSocketAddress local,
+            InetSocketAddress remote,
+            Options wanted,
+            Duration timeout,
+            Watchers watchers) {
         this.remote = remote;
         this.timeout = timeout;
         this.watchers = watchers;
@@ -106,7 +112,7 @@ final class Attempt {
         }
     }
 
-    private void settle(StreamLink made, IOException cause) {
+    private void settle(@Nullable StreamLink made, @Nullable IOException cause) {
         boolean late;
         lock.lock();
         try {
@@ -162,6 +168,7 @@ final class Attempt {
      * @throws IOException when connecting has failed
      * @throws InterruptedException when the thread is interrupted
      */
+    @Nullable
     StreamLink result(long nanos) throws IOException, InterruptedException {
         long left = nanos;
         lock.lock();

@@ -2,6 +2,7 @@ package org.rdmapanama.rsocket;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.CmId;
 import org.rdmapanama.cm.EventChannel;
@@ -9,7 +10,7 @@ import org.rdmapanama.cm.PortSpace;
 
 /** An address that a channel has bound and not used yet. Threads: one at a time. */
 final class BoundAddress {
-    private final InetSocketAddress address;
+    private final @Nullable InetSocketAddress address;
     private final EventChannel channel;
     private final CmId id;
 
@@ -39,11 +40,13 @@ final class BoundAddress {
         }
     }
 
+    @Nullable
     InetSocketAddress address() {
         return address;
     }
 
     /** Gives the address up, so that a connection can use it; returns it. */
+    @Nullable
     InetSocketAddress release() {
         id.close();
         channel.close();

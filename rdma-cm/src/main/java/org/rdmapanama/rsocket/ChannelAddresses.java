@@ -5,6 +5,7 @@ import java.net.SocketAddress;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Checks the addresses that callers of channels pass. */
 final class ChannelAddresses {
@@ -23,7 +24,7 @@ final class ChannelAddresses {
     }
 
     /** As {@link #check}; null means any address and any free port. */
-    static InetSocketAddress orAny(SocketAddress address) {
+    static InetSocketAddress orAny(@Nullable SocketAddress address) {
         return address == null ? new InetSocketAddress(0) : check(address);
     }
 }

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.ConnectionRequest;
 import org.rdmapanama.cm.RdmaConnection;
@@ -43,7 +44,7 @@ final class Listener {
     private final ArrayDeque<StreamLink> waiting = new ArrayDeque<>();
 
     /** Why taking a client has failed on this side; null if it has not, or once it was told. Guarded by the lock. */
-    private IOException failure;
+    private @Nullable IOException failure;
 
     /** Guarded by the lock. */
     private boolean closed;
@@ -205,6 +206,7 @@ final class Listener {
      * @throws IOException when taking a client has failed on this side
      * @throws InterruptedException when the thread is interrupted
      */
+    @Nullable
     StreamLink next(long nanos) throws IOException, InterruptedException {
         long left = nanos;
         lock.lock();

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
 
 /** The socket options of one channel. Threads: any. */
 final class Options {
@@ -99,7 +100,7 @@ final class Options {
                     option + " must have a value of type " + option.type().getSimpleName() + ": " + value);
         }
         if (value instanceof Integer number) {
-            Range range = NUMBERS.get(option);
+            Range range = Objects.requireNonNull(NUMBERS.get(option));
             if (number < range.least || number > range.most) {
                 throw new IllegalArgumentException(
                         option + " must be between " + range.least + " and " + range.most + ": " + number);
@@ -114,7 +115,7 @@ final class Options {
     }
 
     private static int fitting(SocketOption<?> option, int number) {
-        Range range = NUMBERS.get(option);
+        Range range = Objects.requireNonNull(NUMBERS.get(option));
         int fitting = Math.clamp(number, range.leastUseful, range.mostUseful);
         return option.equals(RSocketOptions.RDMA_IOMAPSIZE) ? ConnectionData.tellable(fitting) : fitting;
     }
@@ -126,7 +127,7 @@ final class Options {
      */
     <T> T get(SocketOption<T> option) {
         check(option);
-        return option.type().cast(values.get(option));
+        return option.type().cast(Objects.requireNonNull(values.get(option)));
     }
 
     private static void check(SocketOption<?> option) {
@@ -156,6 +157,7 @@ final class Options {
     }
 
     /** How long closing waits for the peer; null if it does not wait. */
+    @Nullable
     Duration linger() {
         int seconds = get(StandardSocketOptions.SO_LINGER);
         return seconds < 0 ? null : Duration.ofSeconds(seconds);

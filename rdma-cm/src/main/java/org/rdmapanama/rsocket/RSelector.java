@@ -11,10 +11,12 @@ import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collections;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.event.EventLoop;
@@ -119,7 +121,7 @@ public final class RSelector extends AbstractSelector {
     }
 
     /** Null waits forever. */
-    private int selectWithin(Duration timeout) {
+    private int selectWithin(@Nullable Duration timeout) {
         synchronized (this) {
             checkOpen();
             synchronized (selected) {
@@ -137,7 +139,7 @@ public final class RSelector extends AbstractSelector {
         }
     }
 
-    private int lookUntil(Duration timeout) {
+    private int lookUntil(@Nullable Duration timeout) {
         long start = System.nanoTime();
         long spin = spinTime.nanos(spinNanos.get());
         // First what has come: otherwise channels that stay ready would hide the others.
@@ -175,7 +177,7 @@ public final class RSelector extends AbstractSelector {
         try {
             int count = loop.await(limit);
             for (int i = 0; i < count; i++) {
-                RSelectionKey key = (RSelectionKey) loop.attachment(i);
+                RSelectionKey key = (RSelectionKey) Objects.requireNonNull(loop.attachment(i));
                 take((CompletionChannel) loop.source(i), key);
                 addSuspect(key);
             }

@@ -17,6 +17,7 @@ import java.nio.channels.spi.SelectorProvider;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.VerbsException;
 
@@ -44,10 +45,10 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     private final Object stateLock = new Object();
 
     /** Null before it is bound. Changed with the state lock held. */
-    private volatile Listener listener;
+    private volatile @Nullable Listener listener;
 
     /** Null before it is asked for. Guarded by the state lock. */
-    private ServerSocket view;
+    private @Nullable ServerSocket view;
 
     RServerSocketChannel(SelectorProvider provider) {
         super(provider);
@@ -78,7 +79,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws IOException when binding fails otherwise
      */
     @Override
-    public RServerSocketChannel bind(SocketAddress local, int backlog) throws IOException {
+    public RServerSocketChannel bind(@Nullable SocketAddress local, int backlog) throws IOException {
         InetSocketAddress address = ChannelAddresses.orAny(local);
         synchronized (stateLock) {
             ensureOpen();
@@ -106,7 +107,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws IOException when a client came and could not be connected for a reason of this side, such as a limit on memory
      */
     @Override
-    public RSocketChannel accept() throws IOException {
+    public @Nullable RSocketChannel accept() throws IOException {
         return accept(isBlocking(), FOREVER);
     }
 
@@ -123,7 +124,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         return accepted;
     }
 
-    private RSocketChannel accept(boolean wait, long nanos) throws IOException {
+    private @Nullable RSocketChannel accept(boolean wait, long nanos) throws IOException {
         acceptLock.lock();
         try {
             ensureOpen();
@@ -144,7 +145,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         return copy;
     }
 
-    private StreamLink next(Listener from, boolean wait, long nanos) throws IOException {
+    private @Nullable StreamLink next(Listener from, boolean wait, long nanos) throws IOException {
         StreamLink link = null;
         try {
             if (wait) {
@@ -164,7 +165,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
     }
 
     /** An interrupt can arrive after the connection, which must then be closed here. */
-    private void end(StreamLink link) throws IOException {
+    private void end(@Nullable StreamLink link) throws IOException {
         try {
             end(link != null);
         } catch (IOException | RuntimeException e) {
@@ -196,12 +197,13 @@ public final class RServerSocketChannel extends ServerSocketChannel {
 
     /** Returns the address that the channel listens at, or null while it is not bound. */
     @Override
-    public SocketAddress getLocalAddress() throws IOException {
+    public @Nullable SocketAddress getLocalAddress() throws IOException {
         ensureOpen();
         return localAddress();
     }
 
     /** Null if there is none; also when this is closed. */
+    @Nullable
     InetSocketAddress localAddress() {
         Listener current = listener;
         return current == null ? null : current.localAddress();
@@ -291,7 +293,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
         }
 
         @Override
-        public CompletionChannel events() {
+        public @Nullable CompletionChannel events() {
             return null;
         }
 

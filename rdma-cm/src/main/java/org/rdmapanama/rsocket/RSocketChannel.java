@@ -28,6 +28,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.VerbsException;
@@ -92,22 +93,22 @@ public final class RSocketChannel extends SocketChannel {
     private volatile boolean outputClosed;
 
     /** Null before it is connected. */
-    private volatile StreamLink link;
+    private volatile @Nullable StreamLink link;
 
     /** Null unless it is connecting. Guarded by the state lock. */
-    private Attempt attempt;
+    private @Nullable Attempt attempt;
 
     /** The address that is bound, while nothing is connected. Guarded by the state lock. */
-    private BoundAddress bound;
+    private @Nullable BoundAddress bound;
 
     /** Guarded by the state lock. */
-    private InetSocketAddress remote;
+    private @Nullable InetSocketAddress remote;
 
     /** Null unless there is one. Guarded by the state lock. */
-    private KeepAliveTimer keepAlive;
+    private @Nullable KeepAliveTimer keepAlive;
 
     /** Null before it is asked for. Guarded by the state lock. */
-    private Socket view;
+    private @Nullable Socket view;
 
     RSocketChannel(SelectorProvider provider) {
         super(provider);
@@ -174,7 +175,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws java.net.BindException when the address is in use, or does not belong to this host
      */
     @Override
-    public RSocketChannel bind(SocketAddress local) throws IOException {
+    public RSocketChannel bind(@Nullable SocketAddress local) throws IOException {
         synchronized (stateLock) {
             ensureOpen();
             if (state == ConnectState.PENDING) {
@@ -353,19 +354,20 @@ public final class RSocketChannel extends SocketChannel {
 
     /** Returns the address of the peer, or null while the channel is not connected. */
     @Override
-    public SocketAddress getRemoteAddress() throws IOException {
+    public @Nullable SocketAddress getRemoteAddress() throws IOException {
         ensureOpen();
         return remoteAddress();
     }
 
     /** Returns the local address, or null while there is none. */
     @Override
-    public SocketAddress getLocalAddress() throws IOException {
+    public @Nullable SocketAddress getLocalAddress() throws IOException {
         ensureOpen();
         return localAddress();
     }
 
     /** Null if there is none; also when this is closed. */
+    @Nullable
     InetSocketAddress remoteAddress() {
         synchronized (stateLock) {
             return state == ConnectState.CONNECTED ? remote : null;
@@ -373,6 +375,7 @@ public final class RSocketChannel extends SocketChannel {
     }
 
     /** Null if there is none; also when this is closed. */
+    @Nullable
     InetSocketAddress localAddress() {
         StreamLink connected = link;
         if (connected != null) {
@@ -450,7 +453,8 @@ public final class RSocketChannel extends SocketChannel {
             if (keepAlive != null) {
                 keepAlive.stop();
             }
-            keepAlive = options.keepAlive() && isOpen() ? KeepAliveTimer.start(link, options.keepAliveTime()) : null;
+            keepAlive =
+                    options.keepAlive() && isOpen() ? KeepAliveTimer.start(linked(), options.keepAliveTime()) : null;
         }
     }
 
@@ -571,10 +575,15 @@ public final class RSocketChannel extends SocketChannel {
                 target, 0, target.byteSize(), true, nanos == FOREVER ? FOREVER : nanos - (System.nanoTime() - start)));
     }
 
+    /** The link of a channel that is connected. It stays when this is closed. */
+    private StreamLink linked() {
+        return Objects.requireNonNull(link);
+    }
+
     /** Returns how many bytes can be read without waiting. */
     int available() throws IOException {
         ensureConnected();
-        return inputClosed ? 0 : link.available();
+        return inputClosed ? 0 : linked().available();
     }
 
     /** A read or write. */
@@ -640,7 +649,7 @@ public final class RSocketChannel extends SocketChannel {
             if (length == 0) {
                 return 0;
             }
-            long count = link.read(target, offset, length);
+            long count = linked().read(target, offset, length);
             if (count != 0 || !wait) {
                 return count;
             }
@@ -659,8 +668,8 @@ public final class RSocketChannel extends SocketChannel {
      */
     private boolean await(Stream.Wanted wanted, long nanos) throws AsynchronousCloseException {
         try {
-            boolean inTime = link.await(wanted, nanos);
-            if (link.isClosed() && isOpen()) {
+            boolean inTime = linked().await(wanted, nanos);
+            if (linked().isClosed() && isOpen()) {
                 throw new AsynchronousCloseException();
             }
             return inTime;
@@ -756,7 +765,7 @@ public final class RSocketChannel extends SocketChannel {
     private long sendAll(MemorySegment source, long offset, long size, long remoteOffset, boolean wait)
             throws IOException {
         // What does not wait until the device has read the memory has to copy it.
-        RegisteredMemory registered = wait && size >= Stream.LEAST_UNCOPIED ? link.use(source, offset, size) : null;
+        RegisteredMemory registered = wait && size >= Stream.LEAST_UNCOPIED ? linked().use(source, offset, size) : null;
         return registered == null
                 ? sendAll(source, offset, size, remoteOffset, wait, null)
                 : sendUncopied(source, offset, size, remoteOffset, registered);
@@ -771,51 +780,56 @@ public final class RSocketChannel extends SocketChannel {
             MemorySegment source, long offset, long size, long remoteOffset, RegisteredMemory registered)
             throws IOException {
         // No other call sends meanwhile.
-        long before = link.sentUncopied();
+        long before = linked().sentUncopied();
         long done;
         try {
             try {
                 done = sendAll(source, offset, size, remoteOffset, true, registered.region());
             } finally {
                 // Also when the rest is refused: what was sent before may arrive in its own time.
-                while (isOpen() && link.mayArrive()) {
+                while (isOpen() && linked().mayArrive()) {
                     await(Stream.Wanted.NOTHING_LENT, FOREVER);
                 }
             }
         } finally {
             try {
-                if (link.hasLent()) {
+                if (linked().hasLent()) {
                     takeBack();
                 }
             } finally {
                 // Memory that the device could not be made to leave alone stays in use.
-                if (!link.hasLent()) {
+                if (!linked().hasLent()) {
                     registered.end();
                 }
-                if (link.isClosed()) {
+                if (linked().isClosed()) {
                     close();
                 }
             }
         }
         if (!isOpen()) {
             // What was taken back has not been written.
-            return link.sentUncopied() - before;
+            return linked().sentUncopied() - before;
         }
-        link.checkSent();
+        linked().checkSent();
         return done;
     }
 
     private void takeBack() throws IOException {
         try {
-            link.takeBack();
+            linked().takeBack();
         } catch (VerbsException e) {
-            String what = link.hasLent() ? "the device cannot be stopped: " : "the connection cannot be closed: ";
+            String what = linked().hasLent() ? "the device cannot be stopped: " : "the connection cannot be closed: ";
             throw SocketErrors.because(e, new SocketException(what + e.getMessage()));
         }
     }
 
     private long sendAll(
-            MemorySegment source, long offset, long size, long remoteOffset, boolean wait, MemoryRegion registered)
+            MemorySegment source,
+            long offset,
+            long size,
+            long remoteOffset,
+            boolean wait,
+            @Nullable MemoryRegion registered)
             throws IOException {
         Stream.Wanted room = remoteOffset < 0 ? Stream.Wanted.ROOM : Stream.Wanted.REMOTE_ROOM;
         long done = 0;
@@ -827,8 +841,8 @@ public final class RSocketChannel extends SocketChannel {
                 break;
             }
             long count = remoteOffset < 0
-                    ? link.write(source, offset + done, size - done, registered)
-                    : link.writeRemote(source, offset + done, size - done, remoteOffset + done, registered);
+                    ? linked().write(source, offset + done, size - done, registered)
+                    : linked().writeRemote(source, offset + done, size - done, remoteOffset + done, registered);
             done += count;
             if (count == 0) {
                 if (!wait) {
@@ -871,7 +885,7 @@ public final class RSocketChannel extends SocketChannel {
         checkLifetime(memory);
         ensureConnected();
         try {
-            return link.register(memory);
+            return linked().register(memory);
         } catch (VerbsException e) {
             throw SocketErrors.because(e, new SocketException("cannot register memory: " + e.getMessage()));
         }
@@ -903,14 +917,14 @@ public final class RSocketChannel extends SocketChannel {
         IoMapping[] made = new IoMapping[1];
         writing(wait -> {
             try {
-                made[0] = link.open(memory, offset);
+                made[0] = linked().open(memory, offset);
             } catch (VerbsException e) {
                 throw SocketErrors.because(e, new SocketException("cannot map memory: " + e.getMessage()));
             }
             try {
-                while (wait && isOpen() && !link.isAnnounced()) {
+                while (wait && isOpen() && !linked().isAnnounced()) {
                     await(Stream.Wanted.ROOM, FOREVER);
-                    link.write(memory, 0, 0, null);
+                    linked().write(memory, 0, 0, null);
                 }
             } catch (IOException | RuntimeException | Error e) {
                 // The caller could not end it.
@@ -996,7 +1010,7 @@ public final class RSocketChannel extends SocketChannel {
             ensureConnected();
             if (!inputClosed) {
                 inputClosed = true;
-                link.shutdownInput();
+                linked().shutdownInput();
             }
         }
         return this;
@@ -1010,7 +1024,7 @@ public final class RSocketChannel extends SocketChannel {
             ensureConnected();
             if (!outputClosed) {
                 outputClosed = true;
-                link.shutdownOutput();
+                linked().shutdownOutput();
             }
         }
         return this;
@@ -1096,14 +1110,14 @@ public final class RSocketChannel extends SocketChannel {
         }
 
         @Override
-        public CompletionChannel events() {
+        public @Nullable CompletionChannel events() {
             StreamLink connected = link;
             return connected == null ? null : connected.events();
         }
 
         @Override
         public void eventsFailed(VerbsException cause) {
-            link.fail(cause);
+            linked().fail(cause);
         }
 
         @Override

@@ -5,6 +5,7 @@ import java.util.AbstractSet;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys that a selector has selected: callers may remove keys, and not add them. Each key knows its place, so that selecting
@@ -70,7 +71,7 @@ final class SelectedKeys extends AbstractSet<SelectionKey> {
     /** From the last to the first, so that a key that takes the place of a removed one was seen before. */
     private final class Keys implements Iterator<SelectionKey> {
         private int next = count - 1;
-        private RSelectionKey last;
+        private @Nullable RSelectionKey last;
 
         @Override
         public boolean hasNext() {

@@ -1,6 +1,8 @@
 package org.rdmapanama.rsocket;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.SendWorkRequest;
@@ -17,13 +19,13 @@ final class SendBuffer {
     private int free;
 
     /** Null before the first use. */
-    private SendMemory device;
+    private @Nullable SendMemory device;
 
     /** Null before the first use. */
-    private SendRings rings;
+    private @Nullable SendRings rings;
 
     /** Null while there is nothing in it. */
-    private SendRing ring;
+    private @Nullable SendRing ring;
 
     /** Whether there was no ring for the last data. */
     private boolean lacksRing;
@@ -75,8 +77,9 @@ final class SendBuffer {
             }
             at = 0;
         }
-        MemorySegment memory = ring.memory();
-        MemoryRegion region = ring.region();
+        SendRing taken = Objects.requireNonNull(ring);
+        MemorySegment memory = taken.memory();
+        MemoryRegion region = taken.region();
         int first = Math.min(length, bytes - at);
         try {
             MemorySegment.copy(source, offset, memory, at, first);

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.cm.internal.Releasing;
@@ -140,6 +141,7 @@ final class SendMemory {
     }
 
     /** Returns the registration that native memory is in, and begins to use it; null if there is none. */
+    @Nullable
     RegisteredMemory use(long address, long length) {
         for (RegisteredMemory each : registered) {
             if (each.contains(address, length) && each.begin()) {

@@ -3,6 +3,7 @@ package org.rdmapanama.rsocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsException;
@@ -51,6 +52,7 @@ class SendRings {
      *
      * @throws VerbsException when there is none, and the device refuses the memory
      */
+    @Nullable
     SendRing tryTake() {
         lock.lock();
         try {

@@ -12,6 +12,7 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.IllegalBlockingModeException;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server channel as a server socket: what is done to one is done to the other. It behaves as the socket of a channel of the
@@ -49,7 +50,7 @@ final class ServerSocketView extends ServerSocket {
     }
 
     @Override
-    public InetAddress getInetAddress() {
+    public @Nullable InetAddress getInetAddress() {
         InetSocketAddress local = channel.localAddress();
         return local == null ? null : local.getAddress();
     }
@@ -61,7 +62,7 @@ final class ServerSocketView extends ServerSocket {
     }
 
     @Override
-    public SocketAddress getLocalSocketAddress() {
+    public @Nullable SocketAddress getLocalSocketAddress() {
         return channel.localAddress();
     }
 

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A channel as a socket: what is done to one is done to the other. It behaves as the socket of a channel of the JDK.
@@ -92,7 +93,7 @@ final class SocketView extends Socket {
     }
 
     @Override
-    public InetAddress getInetAddress() {
+    public @Nullable InetAddress getInetAddress() {
         InetSocketAddress remote = channel.remoteAddress();
         return remote == null ? null : remote.getAddress();
     }
@@ -116,12 +117,12 @@ final class SocketView extends Socket {
     }
 
     @Override
-    public SocketAddress getRemoteSocketAddress() {
+    public @Nullable SocketAddress getRemoteSocketAddress() {
         return channel.remoteAddress();
     }
 
     @Override
-    public SocketAddress getLocalSocketAddress() {
+    public @Nullable SocketAddress getLocalSocketAddress() {
         return channel.localAddress();
     }
 

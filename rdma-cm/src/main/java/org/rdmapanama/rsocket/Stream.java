@@ -6,6 +6,8 @@ import java.lang.foreign.ValueLayout;
 import java.net.ProtocolException;
 import java.net.SocketException;
 import java.nio.ByteOrder;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -140,10 +142,10 @@ final class Stream {
     /** An entry of the peer's table before it is copied to the send buffer. */
     private final MemorySegment entry;
 
-    private Offers offers;
-    private Offer peerList;
-    private ValueLayout.OfLong peerLong;
-    private ValueLayout.OfInt peerInt;
+    private @Nullable Offers offers;
+    private @Nullable Offer peerList;
+    private ValueLayout.@Nullable OfLong peerLong;
+    private ValueLayout.@Nullable OfInt peerInt;
     private long peerEntries;
     private int peerMappings;
 
@@ -187,7 +189,7 @@ final class Stream {
     private boolean connected = true;
 
     /** Why the connection has broken; null if it has not. */
-    private String failure;
+    private @Nullable String failure;
 
     /** Whether the reason is that the peer has broken the protocol. */
     private boolean brokenProtocol;
@@ -331,7 +333,7 @@ final class Stream {
             check(i);
         } catch (ProtocolException e) {
             brokenProtocol |= failure == null;
-            fail(e.getMessage());
+            fail(String.valueOf(e.getMessage()));
         }
     }
 
@@ -404,7 +406,7 @@ final class Stream {
             }
             case StreamMessage.CREDITS -> {
                 mayBeSent = (short) number;
-                offers.take();
+                peerOffers().take();
             }
             case StreamMessage.CONTROL -> control(number);
             // The entry is in the table already.
@@ -501,10 +503,11 @@ final class Stream {
         memory.set(peerInt, slot + Long.BYTES, incoming.rkey());
         memory.set(peerInt, slot + Long.BYTES + Integer.BYTES, received.half());
         write.clear().add(outgoing, slot, Offer.BYTES).inline(inlineBytes >= Offer.BYTES);
-        long entry = peerList.address() + nextEntry * Offer.BYTES;
+        Offer list = Objects.requireNonNull(peerList);
+        long entry = list.address() + nextEntry * Offer.BYTES;
         nextEntry = (nextEntry + 1) % peerEntries;
         controlRoom--;
-        postWrite(entry, peerList.key(), more, SENT_CONTROL, 0, SENT_CONTROL);
+        postWrite(entry, list.key(), more, SENT_CONTROL, 0, SENT_CONTROL);
         if (messagesApart) {
             controlRoom--;
         }
@@ -617,12 +620,17 @@ final class Stream {
         unsent.retry();
     }
 
+    /** Known once the peer has said that it is an rsocket, before which nothing is sent. */
+    private Offers peerOffers() {
+        return Objects.requireNonNull(offers);
+    }
+
     private boolean hasRoom() {
         return sendRoom >= (messagesApart ? 2 : 1)
                 && unsent.free() >= LEAST_ROOM
                 // A message more than the peer has counted is never sent, so any difference is a number of credits.
                 && mayBeSent != sent
-                && offers.length() > 0;
+                && peerOffers().length() > 0;
     }
 
     private boolean hasRemoteRoom() {
@@ -637,7 +645,7 @@ final class Stream {
      * @return the number of bytes
      * @throws IOException when the peer has ended the connection, or it has broken
      */
-    long write(MemorySegment source, long offset, long length, MemoryRegion registered) throws IOException {
+    long write(MemorySegment source, long offset, long length, @Nullable MemoryRegion registered) throws IOException {
         long done = 0;
         int wanted = firstWrite(registered);
         while (done < length) {
@@ -645,17 +653,18 @@ final class Stream {
             if (!hasRoom()) {
                 break;
             }
+            Offers offered = peerOffers();
             int bytes =
-                    Math.min(part(length - done, wanted, registered), (int) Math.min(LARGEST_WRITE, offers.length()));
+                    Math.min(part(length - done, wanted, registered), (int) Math.min(LARGEST_WRITE, offered.length()));
             wanted = Math.min(2 * wanted, LARGEST_WRITE);
             int kind = fill(source, offset + done, bytes, registered);
             if (kind == NOT_SENT) {
                 break;
             }
             useCredit();
-            long address = offers.address();
-            int key = offers.key();
-            offers.use(bytes);
+            long address = offered.address();
+            int key = offered.key();
+            offered.use(bytes);
             postWrite(address, key, StreamMessage.of(StreamMessage.DATA, bytes), kind, bytes, SENT_MESSAGE);
             // What the device has refused was not written.
             checkOutput();
@@ -664,12 +673,12 @@ final class Stream {
         return done;
     }
 
-    private static int firstWrite(MemoryRegion registered) {
+    private static int firstWrite(@Nullable MemoryRegion registered) {
         return registered == null ? FIRST_WRITE : LARGEST_WRITE;
     }
 
     /** How much of the rest one request takes. */
-    private int part(long left, int wanted, MemoryRegion registered) {
+    private int part(long left, int wanted, @Nullable MemoryRegion registered) {
         int most = (int) Math.min(left, wanted);
         return registered == null ? Math.min(most, unsent.free()) : most;
     }
@@ -686,7 +695,8 @@ final class Stream {
      * Names data in {@link #write}, and copies it unless it is registered. Returns the kind of the completion, or {@link
      * #NOT_SENT}.
      */
-    private int fill(MemorySegment source, long offset, int bytes, MemoryRegion registered) throws IOException {
+    private int fill(MemorySegment source, long offset, int bytes, @Nullable MemoryRegion registered)
+            throws IOException {
         write.clear().inline(bytes <= inlineBytes);
         if (registered != null) {
             write.add(registered, source.address() + offset - registered.address(), bytes);
@@ -738,9 +748,10 @@ final class Stream {
             return false;
         }
         useCredit();
+        Offer list = Objects.requireNonNull(peerList);
         postWrite(
-                peerList.address() + peerEntries * Offer.BYTES + (long) place * PeerMemory.BYTES,
-                peerList.key(),
+                list.address() + peerEntries * Offer.BYTES + (long) place * PeerMemory.BYTES,
+                list.key(),
                 StreamMessage.of(StreamMessage.MAPPING, place),
                 kind,
                 PeerMemory.BYTES,
@@ -757,7 +768,7 @@ final class Stream {
      * @return the number of bytes
      * @throws IOException as {@link #write} does; also when the peer has not opened that memory
      */
-    long writeRemote(MemorySegment source, long offset, long length, long target, MemoryRegion registered)
+    long writeRemote(MemorySegment source, long offset, long length, long target, @Nullable MemoryRegion registered)
             throws IOException {
         long done = 0;
         int wanted = firstWrite(registered);

@@ -10,9 +10,11 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
@@ -56,7 +58,7 @@ final class StreamLink {
     private final Condition changed = lock.newCondition();
 
     /** Who watches the channel of this link; null before the channel exists. */
-    private volatile Watchers watchers;
+    private volatile @Nullable Watchers watchers;
 
     /** Whether a thread polls for all others. Guarded by the lock. */
     private boolean taken;
@@ -83,7 +85,7 @@ final class StreamLink {
         this.sizes = sizes;
         stream = new Stream(connection, sizes);
         queue = connection.sendQueue();
-        channel = connection.completionChannel();
+        channel = Objects.requireNonNull(connection.completionChannel());
     }
 
     /**
@@ -91,7 +93,7 @@ final class StreamLink {
      *
      * @param peer what the peer has told with its request; null for a client
      */
-    static RdmaConnectionOptions options(StreamSizes sizes, ConnectionData peer) {
+    static RdmaConnectionOptions options(StreamSizes sizes, @Nullable ConnectionData peer) {
         return new RdmaConnectionOptions()
                 .parameters(new ConnectionParameters().retryCount(RETRIES))
                 .adapt((device, options) -> {
@@ -109,7 +111,7 @@ final class StreamLink {
     }
 
     static StreamLink of(RdmaConnection connection) {
-        return (StreamLink) connection.attachment();
+        return (StreamLink) Objects.requireNonNull(connection.attachment());
     }
 
     private void peer(ConnectionData peer) {
@@ -197,7 +199,7 @@ final class StreamLink {
     }
 
     /** Writes what there is room for; see {@link Stream#write}. Returns 0 as well when this is closed. */
-    long write(MemorySegment source, long offset, long length, MemoryRegion registered) throws IOException {
+    long write(MemorySegment source, long offset, long length, @Nullable MemoryRegion registered) throws IOException {
         lock.lock();
         try {
             return noteLack(prepareWrite() ? stream.write(source, offset, length, registered) : 0);
@@ -207,7 +209,7 @@ final class StreamLink {
     }
 
     /** Writes into memory of the peer; see {@link Stream#writeRemote}. Returns 0 as well when this is closed. */
-    long writeRemote(MemorySegment source, long offset, long length, long target, MemoryRegion registered)
+    long writeRemote(MemorySegment source, long offset, long length, long target, @Nullable MemoryRegion registered)
             throws IOException {
         lock.lock();
         try {
@@ -613,6 +615,7 @@ final class StreamLink {
     /**
      * Returns registered memory that native memory is a part of, and begins to use it; null if it is not registered.
      */
+    @Nullable
     RegisteredMemory use(MemorySegment source, long offset, long length) {
         if (!source.isNative() || !SendMemory.hasRegistrations()) {
             return null;

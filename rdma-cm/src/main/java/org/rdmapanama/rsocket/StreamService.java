@@ -2,6 +2,7 @@ package org.rdmapanama.rsocket;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -180,7 +181,7 @@ final class StreamService {
             try {
                 int ready = loop.await(periodic.isEmpty() && finishing.isEmpty() ? LONG : TICK);
                 for (int i = 0; i < ready; i++) {
-                    call((Runnable) loop.attachment(i));
+                    call((Runnable) Objects.requireNonNull(loop.attachment(i)));
                 }
             } catch (InterruptedException e) {
                 log.debug("the thread of rsockets goes on after an interrupt");

@@ -1,5 +1,6 @@
 package org.rdmapanama.rsocket;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionChannel;
 import org.rdmapanama.VerbsException;
 
@@ -17,6 +18,7 @@ interface Watched {
     int readyOperations(int operations);
 
     /** Returns the completion channel whose events tell of changes; null while there is none. */
+    @Nullable
     CompletionChannel events();
 
     /** Notes that the completion channel cannot be waited for any more: what is wanted is ready from now on, and fails. */

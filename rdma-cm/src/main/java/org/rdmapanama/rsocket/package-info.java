@@ -10,4 +10,7 @@
  *
  * <p>See rsocket(7).
  */
+@NullMarked
 package org.rdmapanama.rsocket;
+
+import org.jspecify.annotations.NullMarked;

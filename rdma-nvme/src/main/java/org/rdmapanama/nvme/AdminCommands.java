@@ -2,6 +2,8 @@ package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.nvme.wire.Command;
 import org.rdmapanama.nvme.wire.ControllerData;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
@@ -113,11 +115,11 @@ final class AdminCommands {
      *
      * @param data where what it returns goes, as long as {@link #returned} says, filled with zeros; null if it returns nothing
      */
-    NvmeStatus execute(TargetController controller, MemorySegment entry, MemorySegment data) {
+    NvmeStatus execute(TargetController controller, MemorySegment entry, @Nullable MemorySegment data) {
         result = 0;
         return switch (Command.opcode(entry)) {
-            case Opcode.IDENTIFY -> identify(controller, entry, data);
-            case Opcode.GET_LOG_PAGE -> log(controller, entry, data);
+            case Opcode.IDENTIFY -> identify(controller, entry, Objects.requireNonNull(data));
+            case Opcode.GET_LOG_PAGE -> log(controller, entry, Objects.requireNonNull(data));
             case Opcode.KEEP_ALIVE -> NvmeStatus.SUCCESS;
             case Opcode.SET_FEATURES -> setFeature(controller, entry);
             case Opcode.GET_FEATURES -> getFeature(controller, entry);

@@ -5,12 +5,14 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.apache.logging.log4j.Logger;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
@@ -97,9 +99,10 @@ final class Association {
     private String serial = "";
     private String firmware = "";
 
-    private volatile RuntimeException lost;
+    private volatile @Nullable RuntimeException lost;
 
-    private Association(InetSocketAddress address, NvmeOptions options, RdmaClient client, ProtectionDomain given)
+    private Association(
+            InetSocketAddress address, NvmeOptions options, RdmaClient client, @Nullable ProtectionDomain given)
             throws InterruptedException {
         this.address = address;
         this.options = options;
@@ -128,7 +131,7 @@ final class Association {
             InetSocketAddress address,
             NvmeOptions options,
             RdmaClient client,
-            ProtectionDomain given,
+            @Nullable ProtectionDomain given,
             Consumer<Association> opening)
             throws InterruptedException {
         Association made = new Association(address, options, client, given);
@@ -171,7 +174,8 @@ final class Association {
     }
 
     /** Connects the queue pair of a queue: not yet the queue itself. */
-    private HostQueue connectQueue(int number, int entries, ProtectionDomain given) throws InterruptedException {
+    private HostQueue connectQueue(int number, int entries, @Nullable ProtectionDomain given)
+            throws InterruptedException {
         HostQueue[] made = new HostQueue[1];
         InetAddress from = options.localAddress();
         RdmaConnectionOptions connectionOptions = new RdmaConnectionOptions()
@@ -256,7 +260,7 @@ final class Association {
                 connected.remove(of);
                 return;
             }
-            mark(of.reason());
+            mark(Objects.requireNonNull(of.reason()));
             closeAll(connected);
             connected.clear();
         } finally {
@@ -503,7 +507,7 @@ final class Association {
                 }
             }
             if (queue.isLost() && all.contains(queue)) {
-                lose(queue.reason());
+                lose(Objects.requireNonNull(queue.reason()));
                 return;
             }
         }

@@ -2,8 +2,10 @@ package org.rdmapanama.nvme;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
@@ -66,7 +68,7 @@ final class HostQueue implements AutoCloseable {
     private final SendWorkRequest[] sends;
 
     /** What lends the memory of commands; null if these name the keys of regions. */
-    private LentMemory lending;
+    private @Nullable LentMemory lending;
 
     private final ReceiveWorkRequest[] receives;
     private final CompletionQueue sendQueue;
@@ -117,7 +119,7 @@ final class HostQueue implements AutoCloseable {
     private int head;
 
     /** Why nothing can be sent any more; null while all is well. */
-    private volatile RuntimeException lost;
+    private volatile @Nullable RuntimeException lost;
 
     /** Whether the commands under way have been ended with the loss. */
     private boolean lossSettled;
@@ -190,6 +192,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     /** What lends the memory of commands; null if these name the keys of regions. */
+    @Nullable
     LentMemory lending() {
         return lending;
     }
@@ -289,7 +292,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     /** Sends the capsule of a slot, followed by data. */
-    void submit(int slot, long cookie, MemoryRegion data, long offset, int length) {
+    void submit(int slot, long cookie, @Nullable MemoryRegion data, long offset, int length) {
         begin(slot, cookie);
         try {
             SendWorkRequest send = capsule(slot);
@@ -343,7 +346,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     /** Returns what to throw, and gives back the slot, after a failure to send its capsule. */
-    private RuntimeException notSubmitted(int slot, MemoryRegion data, RuntimeException failure) {
+    private RuntimeException notSubmitted(int slot, @Nullable MemoryRegion data, RuntimeException failure) {
         putBack(slot);
         check();
         if (data != null && !data.isOpen()) {
@@ -437,7 +440,7 @@ final class HostQueue implements AutoCloseable {
                 if (sendCompletions.opcode(i) == CompletionOpcode.SEND) {
                     sent[slot] = true;
                 } else if (sendCompletions.opcode(i) == CompletionOpcode.LOCAL_INV) {
-                    lending.returned(slot);
+                    Objects.requireNonNull(lending).returned(slot);
                 }
                 if (answered[slot] && isOver(slot)) {
                     early--;
@@ -492,23 +495,24 @@ final class HostQueue implements AutoCloseable {
      * host does. Returns false if the controller has invalidated another key.
      */
     private boolean takeBack(int slot, int completion) {
-        boolean isLent = lending != null && lending.isLent(slot);
-        boolean invalidated = lending == null
+        LentMemory lender = lending;
+        boolean isLent = lender != null && lender.isLent(slot);
+        boolean invalidated = lender == null
                 ? receiveCompletions.hasInvalidatedRkey(completion)
-                : lending.isInvalidated(receiveCompletions, completion);
+                : lender.isInvalidated(receiveCompletions, completion);
         if (!invalidated) {
-            if (isLent) {
-                lending.takeBack(slot);
+            if (lender != null && isLent) {
+                lender.takeBack(slot);
             }
             return true;
         }
         int key = receiveCompletions.invalidatedRkey(completion);
-        if (!isLent || key != lending.key(slot)) {
+        if (lender == null || !isLent || key != lender.key(slot)) {
             lose(protocolError("a response to command " + slot + " which invalidates the key 0x"
                     + Integer.toHexString(key) + ", though that was not lent to it,"));
             return false;
         }
-        lending.returned(slot);
+        lender.returned(slot);
         return true;
     }
 
@@ -602,7 +606,7 @@ final class HostQueue implements AutoCloseable {
 
     private void wakeup() {
         try {
-            connection.completionChannel().wakeup();
+            Objects.requireNonNull(connection.completionChannel()).wakeup();
         } catch (IllegalStateException closedMeanwhile) {
             // Nobody waits there.
         }
@@ -613,6 +617,7 @@ final class HostQueue implements AutoCloseable {
     }
 
     /** Why the connection is lost; null if it is not. */
+    @Nullable
     RuntimeException reason() {
         return lost;
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import java.util.Objects;
 import java.util.Set;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
@@ -62,7 +63,8 @@ final class LentMemory implements AutoCloseable {
         lent = new boolean[slots];
         try {
             for (int i = 0; i < slots; i++) {
-                windows[i] = queuePair.protectionDomain().allocateMemoryWindow(MemoryWindowType.TYPE_2);
+                windows[i] = Objects.requireNonNull(queuePair.protectionDomain())
+                        .allocateMemoryWindow(MemoryWindowType.TYPE_2);
                 bindings[i] = SendWorkRequest.allocate(queuePair, 0).id(i).next(capsules[i]);
                 invalidations[i] = SendWorkRequest.allocate(queuePair, 0).id(i).signaled(true);
             }

@@ -10,6 +10,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where the blocks of a namespace are that a {@link NvmeTarget} serves: memory, a mapped file, or a file. With memory and
@@ -129,7 +130,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
     }
 
     /** The memory that the device may use directly; null if there is none. */
-    abstract MemorySegment memory();
+    abstract @Nullable MemorySegment memory();
 
     /** Reads as many bytes as the buffer has room for. */
     abstract void read(long offset, ByteBuffer into) throws IOException;
@@ -164,6 +165,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
         }
 
         @Override
+        @Nullable
         MemorySegment memory() {
             return memory;
         }
@@ -221,6 +223,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
         }
 
         @Override
+        @Nullable
         MemorySegment memory() {
             return null;
         }

@@ -16,6 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.logging.log4j.Logger;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsArena;
@@ -86,7 +87,7 @@ public final class NvmeController implements AutoCloseable {
     private volatile Association association;
 
     /** The one that this has tried to make last; null before. */
-    private volatile Association opening;
+    private volatile @Nullable Association opening;
 
     private final Thread keeper;
 
@@ -209,7 +210,7 @@ public final class NvmeController implements AutoCloseable {
     }
 
     /** Keeps an association alive, and returns why it was lost; null when this is closing. */
-    private RuntimeException keep(Association kept) throws InterruptedException {
+    private @Nullable RuntimeException keep(Association kept) throws InterruptedException {
         long period = kept.isDiscovery() ? 0 : options.keepAlive().toNanos() / 2;
         long pause = Math.max(1, Math.min(TICK_MILLIS, period == 0 ? TICK_MILLIS : period / 4_000_000));
         long last = System.nanoTime();
@@ -361,17 +362,17 @@ public final class NvmeController implements AutoCloseable {
             NvmeNamespace namespace = identify(present, id);
             if (namespace != null) {
                 NvmeNamespace before = known.get(id);
-                boolean same = before != null && before.isSame(namespace);
-                boolean unchanged = same && before.blockCount() == namespace.blockCount();
-                if (same && !unchanged) {
+                if (before != null && before.isSame(namespace)) {
+                    if (before.blockCount() == namespace.blockCount()) {
+                        found.add(before);
+                        continue;
+                    }
                     namespace.succeeds(before);
-                } else if (!same && before != null) {
+                } else if (before != null) {
                     before.replaced();
                 }
-                if (!unchanged) {
-                    known.put(id, namespace);
-                }
-                found.add(unchanged ? before : namespace);
+                known.put(id, namespace);
+                found.add(namespace);
             }
         }
         return found;
@@ -395,7 +396,7 @@ public final class NvmeController implements AutoCloseable {
     }
 
     /** Returns a namespace; null if it cannot be used. */
-    private NvmeNamespace identify(Association of, int id) {
+    private @Nullable NvmeNamespace identify(Association of, int id) {
         AdminQueue admin = of.admin();
         admin.lock();
         try {

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.nvme.wire.DiscoveryLog;
 
 /** Asks a discovery service which subsystems there are (Fabrics 1.1, 5). */
@@ -56,7 +57,8 @@ public final class NvmeDiscovery {
     }
 
     /** Returns the entries; null if the log has changed meanwhile. */
-    private static List<DiscoveryEntry> read(NvmeController controller, long deadline) throws InterruptedException {
+    private static @Nullable List<DiscoveryEntry> read(NvmeController controller, long deadline)
+            throws InterruptedException {
         MemorySegment header = readLog(controller, 0, 1, deadline);
         long generation = DiscoveryLog.generation(header);
         long records = DiscoveryLog.records(header);

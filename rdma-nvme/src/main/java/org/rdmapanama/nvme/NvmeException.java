@@ -1,5 +1,7 @@
 package org.rdmapanama.nvme;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Thrown when a command did not succeed. {@link #status} says how it ended, and {@link #command} which one it was. When the
  * controller was lost, the {@linkplain NvmeStatus#HOST_PATH_ERROR status} is one of the path and the cause says why.
@@ -17,8 +19,8 @@ public final class NvmeException extends RuntimeException {
         this(command, status, "", null);
     }
 
-    NvmeException(String command, NvmeStatus status, String details, Throwable cause) {
-        super(command + " failed with " + status + (details.isEmpty() ? "" : "; " + details), cause);
+    NvmeException(String command, NvmeStatus status, @Nullable String details, @Nullable Throwable cause) {
+        super(command + " failed with " + status + (details == null || details.isEmpty() ? "" : "; " + details), cause);
         this.status = status;
         this.command = command;
     }

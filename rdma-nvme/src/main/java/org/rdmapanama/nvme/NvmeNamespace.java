@@ -7,6 +7,7 @@ import java.util.HexFormat;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.nvme.wire.ControllerData;
@@ -465,7 +466,7 @@ public final class NvmeNamespace {
         }
     }
 
-    private NvmeException failureOf(HostQueue queue, int slot, int opcode, long left, int most) {
+    private @Nullable NvmeException failureOf(HostQueue queue, int slot, int opcode, long left, int most) {
         NvmeStatus status = NvmeStatus.of(queue.status(slot));
         if (status.isSuccess()) {
             return null;

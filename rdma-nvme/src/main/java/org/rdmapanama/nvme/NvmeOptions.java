@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a host that connects to a controller.
@@ -22,10 +23,10 @@ public final class NvmeOptions {
     /** Pauses between attempts to connect grow up to this, unless they begin with more. */
     static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
 
-    private String subsystem;
+    private @Nullable String subsystem;
     private UUID hostId = UUID.randomUUID();
-    private String host;
-    private InetAddress localAddress;
+    private @Nullable String host;
+    private @Nullable InetAddress localAddress;
     private int queues = 1;
     private int queueSize = 128;
     private int maxQueues = 64;
@@ -34,7 +35,7 @@ public final class NvmeOptions {
     private Duration keepAlive = Duration.ofSeconds(5);
     private Duration connectTimeout = Duration.ofSeconds(10);
     private Duration commandTimeout = Duration.ofSeconds(30);
-    private Duration abortTimeout;
+    private @Nullable Duration abortTimeout;
     private int reconnectAttempts;
     private int resends;
     private Duration reconnectPause = Duration.ofMillis(500);
@@ -116,7 +117,7 @@ public final class NvmeOptions {
      * @param address an address of this machine; null leaves it to the system, as by default
      * @return this
      */
-    public NvmeOptions localAddress(InetAddress address) {
+    public NvmeOptions localAddress(@Nullable InetAddress address) {
         localAddress = address;
         return this;
     }
@@ -335,6 +336,7 @@ public final class NvmeOptions {
     }
 
     /** The address to connect from; null for any. */
+    @Nullable
     InetAddress localAddress() {
         return localAddress;
     }

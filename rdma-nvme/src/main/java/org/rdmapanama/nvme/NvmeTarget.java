@@ -16,6 +16,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.logging.log4j.Logger;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
@@ -133,7 +134,7 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     /** Returns a namespace for a command, which gives it back with {@link #release}; null if there is none. */
-    NvmeTargetOptions.Served acquire(int id) {
+    NvmeTargetOptions.@Nullable Served acquire(int id) {
         NvmeTargetOptions.Served found = namespaces.get(id);
         if (found != null) {
             found.users().incrementAndGet();
@@ -409,6 +410,7 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     /** Makes a controller for an Admin queue; null if there are as many as there may be. */
+    @Nullable
     TargetController createController(
             TargetQueue admin, boolean discovery, String hostName, byte[] hostId, int keepAliveMillis) {
         synchronized (controllers) {
@@ -434,6 +436,7 @@ public final class NvmeTarget implements AutoCloseable {
         }
     }
 
+    @Nullable
     TargetController controller(int id) {
         synchronized (controllers) {
             return controllers.get(id);
@@ -458,6 +461,7 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     /** Returns the memory of a namespace as a region; null if the device cannot use it directly. */
+    @Nullable
     MemoryRegion region(ProtectionDomain domain, NvmeTargetOptions.Served namespace) {
         MemorySegment memory = namespace.backing().memory();
         if (memory == null) {
@@ -473,7 +477,7 @@ public final class NvmeTarget implements AutoCloseable {
         }
     }
 
-    private static MemoryRegion register(
+    private static @Nullable MemoryRegion register(
             ProtectionDomain domain, MemorySegment memory, NvmeTargetOptions.Served namespace) {
         try {
             return namespace.backing().isReadOnly()
@@ -555,7 +559,7 @@ public final class NvmeTarget implements AutoCloseable {
     }
 
     /** Waits for a thread that ends soon, and returns whether there was an interrupt. */
-    static boolean join(Thread thread) {
+    static boolean join(@Nullable Thread thread) {
         if (thread == null || thread.equals(Thread.currentThread())) {
             return false;
         }

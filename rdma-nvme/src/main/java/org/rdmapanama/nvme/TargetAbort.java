@@ -1,5 +1,7 @@
 package org.rdmapanama.nvme;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * An Abort that a host has sent: the Admin queue hands it to the queue of the command, and answers it when that has decided.
  *
@@ -13,7 +15,7 @@ final class TargetAbort {
     /** Whether the queue has looked for commands since this came. The queue's own thread uses it. */
     private boolean current;
 
-    private volatile Boolean aborted;
+    private volatile @Nullable Boolean aborted;
 
     /**
      * Takes an Abort.

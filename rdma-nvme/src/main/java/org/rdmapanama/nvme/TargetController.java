@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.nvme.wire.Fields;
 import org.rdmapanama.nvme.wire.Property;
 
@@ -191,7 +192,7 @@ final class TargetController {
     }
 
     /** Returns an I/O queue; null if there is none with the number. */
-    synchronized TargetQueue queue(int number) {
+    synchronized @Nullable TargetQueue queue(int number) {
         return queues.get(number);
     }
 

@@ -10,9 +10,11 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.logging.log4j.Logger;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -155,7 +157,7 @@ final class TargetQueue {
     private volatile int executing = -1;
 
     /** Null before Connect. The queue's own thread sets it. */
-    private volatile TargetController controller;
+    private volatile @Nullable TargetController controller;
 
     /** The number of entries that the host's queue has, and how many were taken, modulo that. */
     private int size;
@@ -169,12 +171,12 @@ final class TargetQueue {
     private volatile boolean stopping;
 
     /** Guarded by this. */
-    private Thread thread;
+    private @Nullable Thread thread;
 
     private boolean closed;
 
     /** For comparisons with a file. */
-    private ByteBuffer comparison;
+    private @Nullable ByteBuffer comparison;
 
     /** Prepares a connection, before the host can send. */
     TargetQueue(NvmeTarget target, RdmaConnection connection, InetAddress host, int number, int slots) {
@@ -185,7 +187,7 @@ final class TargetQueue {
         this.number = number;
         this.slots = slots;
         queuePair = connection.queuePair();
-        admin = new AdminCommands(target, connection.id().localAddress());
+        admin = new AdminCommands(target, Objects.requireNonNull(connection.id().localAddress()));
         capsuleBytes = Command.BYTES + Math.max(ConnectData.BYTES, number == 0 ? 0 : options.inCapsuleData());
         capsules = connection.register(slots * capsuleBytes, AccessFlag.LOCAL_WRITE);
         responses = connection.register(slots * Response.BYTES);
@@ -411,9 +413,9 @@ final class TargetQueue {
             answer(slot, abortEventRequest(command) ? 0 : 1, NvmeStatus.SUCCESS);
             return;
         }
-        TargetQueue of = controller.queue(queue);
+        TargetQueue of = connected().queue(queue);
         TargetAbort abort = of == null ? null : new TargetAbort(this, of, command);
-        if (abort != null && of.offer(abort)) {
+        if (abort != null && of != null && of.offer(abort)) {
             abortRequests.put(slot, abort);
         } else {
             answer(slot, 1, NvmeStatus.SUCCESS);
@@ -445,7 +447,7 @@ final class TargetQueue {
 
     /** Tells the host of what has happened to namespaces, if it has asked for that. */
     private void report() {
-        if (!eventRequests.isEmpty() && controller.takeEvent(admin.reportsNamespaces())) {
+        if (!eventRequests.isEmpty() && connected().takeEvent(admin.reportsNamespaces())) {
             answer(eventRequests.remove(), CHANGE.result(), NvmeStatus.SUCCESS);
         }
     }
@@ -453,7 +455,7 @@ final class TargetQueue {
     /** Has the thread look for what it has to report. Any thread may call it. */
     void wakeup() {
         try {
-            connection.completionChannel().wakeup();
+            Objects.requireNonNull(connection.completionChannel()).wakeup();
         } catch (IllegalStateException closedMeanwhile) {
             // The thread has ended.
         }
@@ -601,8 +603,13 @@ final class TargetQueue {
         }
     }
 
+    /** The controller of a queue that a Connect has given one: no other command is executed before. */
+    private TargetController connected() {
+        return Objects.requireNonNull(controller);
+    }
+
     /** Checks what holds for all commands. */
-    private NvmeStatus problemOf(MemorySegment entry) {
+    private @Nullable NvmeStatus problemOf(MemorySegment entry) {
         boolean fabrics = Command.opcode(entry) == Opcode.FABRICS;
         if (controller == null) {
             return fabrics && Command.fabricsType(entry) == Opcode.CONNECT ? null : NvmeStatus.SEQUENCE_ERROR;
@@ -685,7 +692,7 @@ final class TargetQueue {
     }
 
     /** Checks the descriptor of a command with data of a known length (RDMA Transport 1.0, 3.2.1). */
-    private NvmeStatus descriptorProblem(int slot, long length) {
+    private @Nullable NvmeStatus descriptorProblem(int slot, long length) {
         MemorySegment entry = entries[slot];
         switch (Command.descriptorType(entry)) {
             case Command.KEYED, Command.KEYED_INVALIDATE -> {
@@ -752,13 +759,13 @@ final class TargetQueue {
                 } else {
                     disconnect = slot;
                     // The host may connect a queue with this number as soon as it has the answer.
-                    controller.remove(number, this);
+                    connected().remove(number, this);
                     answer(slot, 0, NvmeStatus.SUCCESS);
                 }
             }
             default -> {
                 if (number == 0) {
-                    NvmeStatus status = admin.fabrics(controller, entry);
+                    NvmeStatus status = admin.fabrics(connected(), entry);
                     answer(slot, admin.result(), status);
                 } else {
                     answer(slot, 0, NvmeStatus.INVALID_OPCODE);
@@ -841,7 +848,7 @@ final class TargetQueue {
         }
         long length = AdminCommands.returned(entry);
         if (length == 0) {
-            NvmeStatus status = admin.execute(controller, entry, null);
+            NvmeStatus status = admin.execute(connected(), entry, null);
             answer(slot, admin.result(), status);
             return;
         }
@@ -854,7 +861,7 @@ final class TargetQueue {
             return;
         }
         MemorySegment data = bufferMemory[bufferOf[slot]].asSlice(0, length).fill((byte) 0);
-        NvmeStatus status = admin.execute(controller, entry, data);
+        NvmeStatus status = admin.execute(connected(), entry, data);
         if (status.isSuccess()) {
             push(slot, buffers, (long) bufferOf[slot] * bufferBytes, length);
         } else {
@@ -863,7 +870,7 @@ final class TargetQueue {
     }
 
     /** Returns the memory of a namespace as a region; null if its data has to be copied. */
-    private MemoryRegion direct(NvmeTargetOptions.Served namespace) {
+    private @Nullable MemoryRegion direct(NvmeTargetOptions.Served namespace) {
         MemoryRegion region = direct.get(namespace);
         if (region == null && !direct.containsKey(namespace)) {
             if (direct.size() == MAX_REGIONS) {
@@ -876,7 +883,7 @@ final class TargetQueue {
     }
 
     /** Checks the blocks of a command. */
-    private NvmeStatus rangeProblem(NvmeTargetOptions.Served namespace, MemorySegment entry, int mostBytes) {
+    private @Nullable NvmeStatus rangeProblem(NvmeTargetOptions.Served namespace, MemorySegment entry, int mostBytes) {
         long first = Command.firstBlock(entry);
         int count = Command.blocks(entry);
         if (first < 0 || first > namespace.blocks() - count) {
@@ -948,7 +955,7 @@ final class TargetQueue {
         }
     }
 
-    private NvmeStatus ioProblem(int opcode, NvmeTargetOptions.Served namespace, MemorySegment entry) {
+    private @Nullable NvmeStatus ioProblem(int opcode, NvmeTargetOptions.Served namespace, MemorySegment entry) {
         switch (opcode) {
             case Opcode.READ,
                     Opcode.WRITE,

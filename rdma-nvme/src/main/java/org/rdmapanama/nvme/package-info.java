@@ -5,4 +5,7 @@
  * <p>The specifications that the documentation names are those of NVM Express: Base 2.0, NVM Command Set 1.0, NVMe over
  * Fabrics 1.1 and NVMe over RDMA Transport 1.0.
  */
+@NullMarked
 package org.rdmapanama.nvme;
+
+import org.jspecify.annotations.NullMarked;

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.device.Mtu;
 
@@ -51,7 +52,7 @@ public record Endpoint(
         int packetSequenceNumber,
         Gid gid,
         GidType gidType,
-        Mtu pathMtu,
+        @Nullable Mtu pathMtu,
         int maxReadAtomicAsInitiator,
         int maxReadAtomicAsTarget)
         implements Serializable {
@@ -146,7 +147,7 @@ public record Endpoint(
         return new IllegalArgumentException("not an endpoint: '" + line.replaceAll("\\P{Print}", "?") + "'; " + why);
     }
 
-    private static GidType gidType(String line, String name) {
+    private static GidType gidType(String line, @Nullable String name) {
         if (name == null) {
             return GidType.UNKNOWN;
         }
@@ -157,7 +158,7 @@ public record Endpoint(
                 .getKey();
     }
 
-    private static Mtu pathMtu(String line, String bytes) {
+    private static @Nullable Mtu pathMtu(String line, @Nullable String bytes) {
         if (bytes == null) {
             return null;
         }

@@ -11,6 +11,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The hardware counters that the kernel has of the ports of RDMA devices, which it shows as files below {@code
@@ -108,7 +109,7 @@ public final class KernelCounters {
     }
 
     /** Returns the value of a counter; null if the device does not tell it, or is gone meanwhile. */
-    private static Long value(Path file) {
+    private static @Nullable Long value(Path file) {
         try {
             return Long.parseUnsignedLong(Files.readString(file).strip());
         } catch (IOException | NumberFormatException untold) {

@@ -2,6 +2,7 @@ package org.rdmapanama.device;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -43,12 +44,12 @@ public final class PortAttributes {
     }
 
     /** {@return the largest path MTU that the port supports, or null if the port does not report it} */
-    public Mtu maxMtu() {
+    public @Nullable Mtu maxMtu() {
         return mtu(ibv_port_attr.max_mtu(attributes));
     }
 
     /** {@return the path MTU that the port uses now, or null if the port does not report it} */
-    public Mtu activeMtu() {
+    public @Nullable Mtu activeMtu() {
         return mtu(ibv_port_attr.active_mtu(attributes));
     }
 
@@ -241,7 +242,7 @@ public final class PortAttributes {
                 + (gigabitsPerSecond() == 0 ? "unknown speed" : gigabitsPerSecond() + " Gb/s");
     }
 
-    private static String bytes(Mtu mtu) {
+    private static String bytes(@Nullable Mtu mtu) {
         return mtu == null ? "unknown" : String.valueOf(mtu.bytes());
     }
 }

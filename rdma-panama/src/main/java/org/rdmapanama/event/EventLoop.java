@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.ReadySources;
 import org.rdmapanama.ffm.internal.Waiting;
@@ -48,12 +49,12 @@ public final class EventLoop implements AutoCloseable {
     private final class Entry implements ReadySource.Listener {
         private final Waitable waitable;
         private final ReadySource source;
-        private final Object attachment;
+        private final @Nullable Object attachment;
 
         /** Whether the next wait must look at it. Guarded by the lock. */
         private boolean suspected;
 
-        private Entry(Waitable waitable, ReadySource source, Object attachment) {
+        private Entry(Waitable waitable, ReadySource source, @Nullable Object attachment) {
             this.waitable = waitable;
             this.source = source;
             this.attachment = attachment;
@@ -118,7 +119,7 @@ public final class EventLoop implements AutoCloseable {
      * @throws NullPointerException when the source is null
      * @throws WrongThreadException when the object belongs to an arena that is confined to another thread
      */
-    public void add(Waitable source, Object attachment) {
+    public void add(Waitable source, @Nullable Object attachment) {
         Objects.requireNonNull(source, "source");
         ReadySource events = ReadySources.of(source);
         if (events == null) {
@@ -186,7 +187,7 @@ public final class EventLoop implements AutoCloseable {
         }
     }
 
-    private Entry find(Waitable source) {
+    private @Nullable Entry find(Waitable source) {
         lock.lock();
         try {
             return entries.get(source);
@@ -214,7 +215,7 @@ public final class EventLoop implements AutoCloseable {
     }
 
     /** Returns the source of an entry whose device has work, or null. Needs the lock. */
-    private ReadySource anyWithWork() {
+    private @Nullable ReadySource anyWithWork() {
         for (Entry each : entries.values()) {
             if (each.source.hasWork()) {
                 return each.source;
@@ -288,7 +289,7 @@ public final class EventLoop implements AutoCloseable {
     }
 
     /** Returns those that are ready, or null if there are none. */
-    private List<Entry> look() {
+    private @Nullable List<Entry> look() {
         unarmed = false;
         ReadySource busy = own.followed();
         if (busy != null) {
@@ -355,7 +356,7 @@ public final class EventLoop implements AutoCloseable {
      * @return what was given to {@link #add}
      * @throws IndexOutOfBoundsException when there are not so many
      */
-    public Object attachment(int index) {
+    public @Nullable Object attachment(int index) {
         return ready.get(index).attachment;
     }
 

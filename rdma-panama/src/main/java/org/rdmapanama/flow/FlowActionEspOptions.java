@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.FlowActionEsp;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp_encap;
@@ -37,7 +38,7 @@ public final class FlowActionEspOptions {
     private long hardLimitPackets;
     private final Set<EspFlag> flags = EnumSet.noneOf(EspFlag.class);
 
-    private byte[] key;
+    private byte @Nullable [] key;
     private int salt;
     private long iv;
     private int icvLength;
@@ -196,7 +197,7 @@ public final class FlowActionEspOptions {
                 writeAttributes(options);
             }
             if (options.key != null) {
-                writeKey(options);
+                writeKey(options, options.key);
             }
             if (options.replayWindow > 0) {
                 MemorySegment replay = memory.allocate(ib_uverbs_flow_action_esp_replay_bmp.layout());
@@ -222,20 +223,15 @@ public final class FlowActionEspOptions {
             ibv_flow_action_esp_attr.esp_attr(attributes, esp);
         }
 
-        private void writeKey(FlowActionEspOptions options) {
+        private void writeKey(FlowActionEspOptions options, byte[] key) {
             keyMaterial = memory.allocate(ib_uverbs_flow_action_esp_keymat_aes_gcm.layout());
             ib_uverbs_flow_action_esp_keymat_aes_gcm.iv(keyMaterial, options.iv);
             ib_uverbs_flow_action_esp_keymat_aes_gcm.iv_algo(keyMaterial, rdma_h.IBV_FLOW_ACTION_IV_ALGO_SEQ());
             ib_uverbs_flow_action_esp_keymat_aes_gcm.salt(keyMaterial, options.salt);
             ib_uverbs_flow_action_esp_keymat_aes_gcm.icv_len(keyMaterial, options.icvLength);
-            ib_uverbs_flow_action_esp_keymat_aes_gcm.key_len(keyMaterial, options.key.length);
+            ib_uverbs_flow_action_esp_keymat_aes_gcm.key_len(keyMaterial, key.length);
             MemorySegment.copy(
-                    options.key,
-                    0,
-                    ib_uverbs_flow_action_esp_keymat_aes_gcm.aes_key(keyMaterial),
-                    JAVA_BYTE,
-                    0,
-                    options.key.length);
+                    key, 0, ib_uverbs_flow_action_esp_keymat_aes_gcm.aes_key(keyMaterial), JAVA_BYTE, 0, key.length);
             ibv_flow_action_esp_attr.keymat_proto(attributes, rdma_h.IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM());
             ibv_flow_action_esp_attr.keymat_len(attributes, (short) keyMaterial.byteSize());
             ibv_flow_action_esp_attr.keymat_ptr(attributes, keyMaterial);

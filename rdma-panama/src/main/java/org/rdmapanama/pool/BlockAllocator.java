@@ -1,5 +1,7 @@
 package org.rdmapanama.pool;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Divides a range of bytes into blocks, without touching the bytes. It uses a two-level segregated fit: free blocks are
  * kept in lists by size, sixteen for each power of two, and bits say which lists are not empty. A freed block merges
@@ -20,10 +22,10 @@ final class BlockAllocator {
         private long start;
         private long grains;
         private boolean free;
-        private Block before;
-        private Block after;
-        private Block previousFree;
-        private Block nextFree;
+        private @Nullable Block before;
+        private @Nullable Block after;
+        private @Nullable Block previousFree;
+        private @Nullable Block nextFree;
 
         private Block(long start, long grains) {
             this.start = start;
@@ -64,6 +66,7 @@ final class BlockAllocator {
      * @param alignment a power of two
      * @return the block, or null when none is large enough
      */
+    @Nullable
     Block allocate(long byteSize, long alignment) {
         // This is larger than the whole range; checking it first avoids overflow.
         if (byteSize > grains * GRAIN || alignment > Long.MAX_VALUE / 2) {
@@ -138,7 +141,7 @@ final class BlockAllocator {
         return block.grains - gap(block, alignment) >= wanted;
     }
 
-    private Block find(long wanted, long alignment) {
+    private @Nullable Block find(long wanted, long alignment) {
         long gap = alignment / GRAIN;
         if (gap <= grains - wanted) {
             // Every block of this list is large enough, wherever it begins.
@@ -151,7 +154,7 @@ final class BlockAllocator {
     }
 
     /** No list has only blocks that are large enough: looks at all blocks that may be, before giving up. */
-    private Block search(long wanted, long alignment) {
+    private @Nullable Block search(long wanted, long alignment) {
         for (int list = indexOf(wanted); list < heads.length; list++) {
             for (Block block = heads[list]; block != null; block = block.nextFree) {
                 if (fits(block, wanted, alignment)) {
@@ -162,7 +165,7 @@ final class BlockAllocator {
         return null;
     }
 
-    private Block firstFrom(int list) {
+    private @Nullable Block firstFrom(int list) {
         if (list >= heads.length) {
             return null;
         }

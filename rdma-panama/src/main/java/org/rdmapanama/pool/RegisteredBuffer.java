@@ -1,6 +1,7 @@
 package org.rdmapanama.pool;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.MemoryWindow;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -26,7 +27,7 @@ public final class RegisteredBuffer implements AutoCloseable {
     private final MemorySegment memory;
 
     /** Null once this is closed. Guarded by the pool. */
-    BlockAllocator.Block block;
+    BlockAllocator.@Nullable Block block;
 
     RegisteredBuffer(RegisteredPool pool, BlockAllocator.Block block, long offset, MemorySegment memory) {
         this.pool = pool;

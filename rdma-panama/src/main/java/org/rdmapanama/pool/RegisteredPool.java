@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.UnsupportedVerbException;
@@ -53,7 +54,7 @@ public final class RegisteredPool implements AutoCloseable {
     private final BlockAllocator allocator;
 
     /** Null in a confined arena. */
-    private final ReentrantLock lock;
+    private final @Nullable ReentrantLock lock;
 
     // Changed where the allocator is used: with the lock held, or by the thread of the arena.
     private final OpaqueCount free = new OpaqueCount();
@@ -179,7 +180,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws IllegalArgumentException when the size is not positive, or the alignment not a power of two
      * @throws IllegalStateException when the pool is closed, or its region was changed
      */
-    public RegisteredBuffer tryAllocate(long byteSize, long byteAlignment) {
+    public @Nullable RegisteredBuffer tryAllocate(long byteSize, long byteAlignment) {
         if (byteSize < 1) {
             throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
         }

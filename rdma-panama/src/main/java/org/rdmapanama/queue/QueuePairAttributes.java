@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.device.Mtu;
@@ -29,14 +30,14 @@ public final class QueuePairAttributes {
     private final Set<QueuePairAttribute> given = EnumSet.noneOf(QueuePairAttribute.class);
     private QueuePairState state = QueuePairState.UNKNOWN;
     private QueuePairState currentState = QueuePairState.UNKNOWN;
-    private Mtu pathMtu;
+    private @Nullable Mtu pathMtu;
     private int qkey;
     private int receivePsn;
     private int sendPsn;
     private int destinationQueuePair;
     private Set<AccessFlag> accessFlags = Set.of();
-    private AddressVector addressVector;
-    private AddressVector alternatePath;
+    private @Nullable AddressVector addressVector;
+    private @Nullable AddressVector alternatePath;
     private int alternatePkeyIndex;
     private int alternateTimeout;
     private int pkeyIndex;
@@ -50,7 +51,7 @@ public final class QueuePairAttributes {
     private int rnrRetry;
     private int rateLimit;
     private PathMigrationState pathMigrationState = PathMigrationState.MIGRATED;
-    private QueuePairCapabilities capabilities;
+    private @Nullable QueuePairCapabilities capabilities;
 
     /** Creates attributes of which none is given. */
     public QueuePairAttributes() {}
@@ -120,8 +121,8 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /** {@return the path MTU; undefined unless it is given} */
-    public Mtu pathMtu() {
+    /** {@return the path MTU; null unless it is given, and for a queue pair that was never connected} */
+    public @Nullable Mtu pathMtu() {
         return pathMtu;
     }
 
@@ -227,8 +228,8 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /** {@return the path to the peer; undefined unless it is given} */
-    public AddressVector addressVector() {
+    /** {@return the path to the peer; null unless it is given} */
+    public @Nullable AddressVector addressVector() {
         return addressVector;
     }
 
@@ -250,8 +251,8 @@ public final class QueuePairAttributes {
         return this;
     }
 
-    /** {@return the alternate path to the peer; undefined unless it is given} */
-    public AddressVector alternatePath() {
+    /** {@return the alternate path to the peer; null unless it is given} */
+    public @Nullable AddressVector alternatePath() {
         return alternatePath;
     }
 
@@ -489,7 +490,7 @@ public final class QueuePairAttributes {
     }
 
     /** {@return the sizes of the queues; null unless they are given} */
-    public QueuePairCapabilities capabilities() {
+    public @Nullable QueuePairCapabilities capabilities() {
         return capabilities;
     }
 
@@ -559,7 +560,7 @@ public final class QueuePairAttributes {
         return text.toString();
     }
 
-    private Object valueOf(QueuePairAttribute attribute) {
+    private @Nullable Object valueOf(QueuePairAttribute attribute) {
         return switch (attribute) {
             case STATE -> state;
             case CUR_STATE -> currentState;

@@ -12,6 +12,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.spark.transfer.BlockClient;
 import org.rdmapanama.spark.transfer.BlockFiles;
 import org.rdmapanama.spark.transfer.BlockServer;
@@ -32,12 +33,13 @@ final class ExecutorShuffle implements AutoCloseable {
     private final Map<String, Answer> addresses = new ConcurrentHashMap<>();
 
     /** All null if there is no RDMA. */
-    private final BlockServer server;
+    private final @Nullable BlockServer server;
 
-    private final BlockClient client;
-    private final BlockStoreClient blocks;
+    private final @Nullable BlockClient client;
+    private final @Nullable BlockStoreClient blocks;
 
-    private ExecutorShuffle(ExecutorAddresses.Client driver, BlockServer server, BlockClient client, SparkEnv env) {
+    private ExecutorShuffle(
+            ExecutorAddresses.Client driver, @Nullable BlockServer server, @Nullable BlockClient client, SparkEnv env) {
         this.driver = driver;
         this.server = server;
         this.client = client;
@@ -106,11 +108,8 @@ final class ExecutorShuffle implements AutoCloseable {
         });
     }
 
-    /** Returns whether there is a client to read with. */
-    boolean reads() {
-        return blocks != null;
-    }
-
+    /** Returns the client to read with; null if there is no RDMA. */
+    @Nullable
     BlockStoreClient client() {
         return blocks;
     }
@@ -144,7 +143,7 @@ final class ExecutorShuffle implements AutoCloseable {
 
     @Override
     public String toString() {
-        return reads()
+        return server != null
                 ? "shuffle blocks of other executors: " + counters.rdmaBlocks() + " by RDMA with "
                         + counters.rdmaBytes()
                         + " bytes, " + counters.otherBlocks() + " otherwise with " + counters.otherBytes()
@@ -157,6 +156,8 @@ final class ExecutorShuffle implements AutoCloseable {
     public void close() {
         if (client != null) {
             client.close();
+        }
+        if (server != null) {
             server.close();
         }
     }

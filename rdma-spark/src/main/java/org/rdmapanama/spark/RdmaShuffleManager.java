@@ -9,6 +9,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
@@ -63,10 +64,12 @@ public final class RdmaShuffleManager extends SortShuffleManager {
             return known;
         }
         synchronized (this) {
-            if (executor.get() == null) {
-                executor.set(ExecutorShuffle.start(conf, SparkEnv.get(), shuffleBlockResolver()));
+            ExecutorShuffle started = executor.get();
+            if (started == null) {
+                started = ExecutorShuffle.start(conf, SparkEnv.get(), shuffleBlockResolver());
+                executor.set(started);
             }
-            return executor.get();
+            return started;
         }
     }
 
@@ -101,7 +104,8 @@ public final class RdmaShuffleManager extends SortShuffleManager {
             ShuffleReadMetricsReporter metrics) {
         BaseShuffleHandle<K, ?, C> known = (BaseShuffleHandle<K, ?, C>) handle;
         ExecutorShuffle own = executor();
-        if (!own.reads()) {
+        BlockStoreClient client = own.client();
+        if (client == null) {
             return super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
         }
         MapOutputTracker tracker = SparkEnv.get().mapOutputTracker();
@@ -117,7 +121,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         } else {
             blocks = tracker.getMapSizesByExecutorId(shuffle, startMap, endMap, startPartition, endPartition);
         }
-        return new RdmaShuffleReader<>(known.dependency(), blocks, inBatches, context, metrics, own.client());
+        return new RdmaShuffleReader<>(known.dependency(), blocks, inBatches, context, metrics, client);
     }
 
     @Override

@@ -1,2 +1,5 @@
 /** The shuffle manager. */
+@NullMarked
 package org.rdmapanama.spark;
+
+import org.jspecify.annotations.NullMarked;
