@@ -1,6 +1,7 @@
 package org.rdmapanama.micrometer;
 
 import java.util.SortedMap;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.Context;
 
 /**
@@ -13,7 +14,7 @@ final class PortReading {
     private static final long NANOS = 100_000_000;
 
     private final int port;
-    private SortedMap<String, Long> counters;
+    private @Nullable SortedMap<String, Long> counters;
     private long time;
 
     PortReading(int port) {

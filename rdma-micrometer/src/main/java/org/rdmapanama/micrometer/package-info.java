@@ -8,4 +8,7 @@
  * <p>A registry has one meter of a name and tags, and ignores the binding of a second object with the same tags. So give objects
  * that exist at the same time different tags, and remove the meters of an object before binding another one in its place.
  */
+@NullMarked
 package org.rdmapanama.micrometer;
+
+import org.jspecify.annotations.NullMarked;
