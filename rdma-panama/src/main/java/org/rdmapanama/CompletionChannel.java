@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -75,6 +76,7 @@ public final class CompletionChannel extends ContextObject implements Waitable {
      * @throws IllegalStateException when the context is closed
      * @throws VerbsException when its file descriptor cannot be made non-blocking
      */
+    @CheckReturnValue
     public static CompletionChannel ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, channel -> {
             context.check("fcntl", context.provider().adoptCompletionChannel(channel), "", null);

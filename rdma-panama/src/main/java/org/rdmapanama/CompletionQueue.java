@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -98,6 +99,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static CompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return CompletionQueueCreation.wrap(context, nativeAddress, ownership);
     }

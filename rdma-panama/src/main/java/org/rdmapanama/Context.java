@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -120,6 +121,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws IllegalStateException when the arena is closed
      * @verb ibv_open_device
      */
+    @CheckReturnValue
     public static Context open(VerbsArena arena, Device device) {
         return ContextOpening.open(arena, device);
     }
@@ -132,6 +134,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws VerbsException when there is no device or it cannot be opened
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static Context open(VerbsArena arena) {
         return ContextOpening.open(arena, DeviceList.findPreferred());
     }
@@ -146,6 +149,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      *     cannot be opened
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static Context open(VerbsArena arena, String deviceName) {
         Objects.requireNonNull(arena, "arena");
         return ContextOpening.open(arena, DeviceList.find(deviceName));
@@ -164,6 +168,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static Context ofNativeAddress(VerbsArena arena, long nativeAddress, Ownership ownership) {
         return ContextOpening.wrap(arena, nativeAddress, ownership);
     }
@@ -184,6 +189,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws VerbsException when the verb fails; the descriptor is usually closed then
      * @verb ibv_import_device
      */
+    @CheckReturnValue
     public static Context importFrom(VerbsArena arena, int fileDescriptor) {
         return ContextOpening.importFrom(arena, fileDescriptor);
     }
@@ -225,6 +231,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_import_pd
      * @verb ibv_unimport_pd
      */
+    @CheckReturnValue
     public ProtectionDomain importProtectionDomain(int handle) {
         return ProtectionDomain.importFrom(this, handle);
     }
@@ -244,6 +251,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_import_dm
      * @verb ibv_unimport_dm
      */
+    @CheckReturnValue
     public DeviceMemory importDeviceMemory(int handle, long byteSize) {
         return DeviceMemory.importFrom(this, handle, byteSize);
     }
@@ -262,6 +270,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_alloc_dm
      * @verb ibv_free_dm
      */
+    @CheckReturnValue
     public DeviceMemory allocateDeviceMemory(long byteSize, int logAlignment) {
         return DeviceMemory.create(this, byteSize, logAlignment);
     }
@@ -610,6 +619,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_get_async_event
      * @verb ibv_ack_async_event
      */
+    @CheckReturnValue
     public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment event = temporary.allocate(ibv_async_event.layout());
@@ -664,6 +674,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_alloc_pd
      * @verb ibv_dealloc_pd
      */
+    @CheckReturnValue
     public ProtectionDomain allocateProtectionDomain() {
         return create(
                 new Creation("ibv_alloc_pd", ProtectionDomain.ENDING),
@@ -681,6 +692,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      *
      * @verb ibv_alloc_td
      */
+    @CheckReturnValue
     public ThreadDomain allocateThreadDomain() {
         return ThreadDomain.create(this);
     }
@@ -695,6 +707,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      *
      * @verb ibv_create_counters
      */
+    @CheckReturnValue
     public Counters createCounters() {
         return Counters.create(this);
     }
@@ -711,6 +724,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      *
      * @verb ibv_create_flow_action_esp
      */
+    @CheckReturnValue
     public FlowActionEsp createFlowActionEsp(FlowActionEspOptions options) {
         return FlowActionEsp.create(this, options);
     }
@@ -724,6 +738,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_create_comp_channel
      * @verb ibv_destroy_comp_channel
      */
+    @CheckReturnValue
     public CompletionChannel createCompletionChannel() {
         return create(
                 new Creation("ibv_create_comp_channel", CompletionChannel.ENDING),
@@ -742,6 +757,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_create_cq
      * @verb ibv_destroy_cq
      */
+    @CheckReturnValue
     public CompletionQueue createCompletionQueue(int entries) {
         return createCompletionQueue(entries, null, 0);
     }
@@ -760,6 +776,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_create_cq
      * @verb ibv_destroy_cq
      */
+    @CheckReturnValue
     public CompletionQueue createCompletionQueue(
             int entries, @Nullable CompletionChannel channel, int completionVector) {
         return CompletionQueueCreation.create(this, entries, channel, completionVector);
@@ -776,6 +793,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws IllegalStateException when this, the channel or the parent domain is closed
      * @verb ibv_create_cq_ex
      */
+    @CheckReturnValue
     public ExtendedCompletionQueue createCompletionQueue(CompletionQueueOptions options) {
         return CompletionQueueCreation.createExtended(this, options);
     }
@@ -789,6 +807,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws IllegalStateException when this is closed
      * @verb ibv_open_xrcd
      */
+    @CheckReturnValue
     public XrcDomain openXrcDomain() {
         return XrcDomain.open(this, -1, Set.of(OpenFlag.CREAT));
     }
@@ -806,6 +825,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws IllegalStateException when this is closed
      * @verb ibv_open_xrcd
      */
+    @CheckReturnValue
     public XrcDomain openXrcDomain(int fileDescriptor, OpenFlag... flags) {
         if (fileDescriptor < 0) {
             throw new IllegalArgumentException("fileDescriptor must not be negative: " + fileDescriptor);
@@ -829,6 +849,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @throws IllegalStateException when this or a work queue is closed
      * @verb ibv_create_rwq_ind_table
      */
+    @CheckReturnValue
     public ReceiveIndirectionTable createReceiveIndirectionTable(List<WorkQueue> workQueues) {
         return ReceiveIndirectionTable.create(this, workQueues);
     }

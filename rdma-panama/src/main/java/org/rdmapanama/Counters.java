@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -66,6 +67,7 @@ public final class Counters extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static Counters ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, counters -> new Counters(context, counters));
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +92,7 @@ public final class DeviceMemory extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static DeviceMemory ofNativeAddress(
             Context context, long nativeAddress, long byteSize, Ownership ownership) {
         checkSize(byteSize);

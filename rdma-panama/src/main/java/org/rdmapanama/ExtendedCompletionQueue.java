@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.Set;
@@ -92,6 +93,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static ExtendedCompletionQueue ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return CompletionQueueCreation.wrapExtended(context, nativeAddress, ownership);
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.util.Arrays;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +92,7 @@ public final class ExtendedQueuePair extends QueuePair {
      *
      * @verb ibv_qp_to_qp_ex
      */
+    @CheckReturnValue
     public static ExtendedQueuePair ofNativeAddress(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,

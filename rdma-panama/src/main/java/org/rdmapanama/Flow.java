@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -94,6 +95,7 @@ public final class Flow extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the queue pair is closed
      */
+    @CheckReturnValue
     public static Flow ofNativeAddress(QueuePair queuePair, long nativeAddress, Ownership ownership) {
         return queuePair.context.wrap(nativeAddress, ownership, flow -> {
             queuePair.checkOpen();

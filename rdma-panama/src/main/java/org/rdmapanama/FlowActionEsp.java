@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.flow.FlowActionEspOptions;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
@@ -44,6 +45,7 @@ public final class FlowActionEsp extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static FlowActionEsp ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, action -> new FlowActionEsp(context, action));
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -173,6 +174,7 @@ public final class MemoryRegion extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
      */
+    @CheckReturnValue
     public static MemoryRegion ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership, AccessFlag... access) {
         Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -88,6 +89,7 @@ public final class MemoryWindow extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
      */
+    @CheckReturnValue
     public static MemoryWindow ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
         return protectionDomain.context.wrap(nativeAddress, ownership, mw -> {

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -77,6 +78,7 @@ public final class ParentDomain extends ProtectionDomain {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain is closed
      */
+    @CheckReturnValue
     public static ParentDomain ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
         return protectionDomain.context.wrap(nativeAddress, ownership, domain -> {

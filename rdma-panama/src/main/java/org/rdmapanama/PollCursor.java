@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Objects;
@@ -76,6 +77,7 @@ public final class PollCursor implements AutoCloseable {
      * @verb ibv_start_poll
      * @verb ibv_next_poll
      */
+    @CheckReturnValue
     public boolean next() {
         return queue.isInBatch() ? queue.nextPoll() : queue.startPoll();
     }
@@ -94,6 +96,7 @@ public final class PollCursor implements AutoCloseable {
      *     close, also during the wait; or when a batch is already open
      * @throws VerbsException when the queue has failed, or a verb fails; no batch is open then
      */
+    @CheckReturnValue
     public boolean await(Duration timeout, Duration spin) throws InterruptedException {
         return queue.startPoll(timeout, spin);
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -106,6 +107,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static ProtectionDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, pd -> new ProtectionDomain(context, pd));
     }
@@ -139,6 +141,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_reg_mr_iova2
      * @verb ibv_dereg_mr
      */
+    @CheckReturnValue
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
@@ -163,6 +166,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_reg_mr_iova
      * @verb ibv_reg_mr_iova2
      */
+    @CheckReturnValue
     public MemoryRegion register(MemorySegment memory, long address, AccessFlag... access) {
         Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
@@ -198,6 +202,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr
      */
+    @CheckReturnValue
     public MemoryRegion registerUnsafe(MemorySegment memory, AccessFlag... access) {
         Objects.requireNonNull(memory, "memory");
         Set<AccessFlag> flags = flags(access);
@@ -325,6 +330,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails
      * @verb ibv_reg_mr
      */
+    @CheckReturnValue
     public MemoryRegion registerImplicit(AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);
         flags.add(AccessFlag.ON_DEMAND);
@@ -371,6 +377,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails, for example because the descriptor is not a dma-buf
      * @verb ibv_reg_dmabuf_mr
      */
+    @CheckReturnValue
     public MemoryRegion registerDmaBuffer(
             int fileDescriptor, long offset, long length, long address, AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);
@@ -414,6 +421,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails
      * @verb ibv_alloc_null_mr
      */
+    @CheckReturnValue
     public MemoryRegion allocateNullRegion() {
         return context.create(
                 new Creation("ibv_alloc_null_mr", MemoryRegion.ENDING)
@@ -442,6 +450,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails
      * @verb ibv_reg_dm_mr
      */
+    @CheckReturnValue
     public MemoryRegion registerDeviceMemory(DeviceMemory memory, long offset, long length, AccessFlag... access) {
         requireSameContext(memory);
         Segments.checkRange(offset, length, memory.byteSize(), memory);
@@ -482,6 +491,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_import_mr
      * @verb ibv_unimport_mr
      */
+    @CheckReturnValue
     public MemoryRegion importMemoryRegion(int handle, long address, AccessFlag... access) {
         Set<AccessFlag> flags = flags(access);
         long pd = this.address;
@@ -570,6 +580,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_alloc_mw
      * @verb ibv_dealloc_mw
      */
+    @CheckReturnValue
     public MemoryWindow allocateMemoryWindow(MemoryWindowType type) {
         return MemoryWindow.create(this, type);
     }
@@ -590,6 +601,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws VerbsException when the verb fails; when the limit of locked memory is too low, the message names it
      * @verb ibv_reg_mr
      */
+    @CheckReturnValue
     public MemoryRegion register(ByteBuffer memory, AccessFlag... access) {
         return register(MemorySegment.ofBuffer(Objects.requireNonNull(memory, "memory")), access);
     }
@@ -610,6 +622,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp
      * @verb ibv_create_qp_ex
      */
+    @CheckReturnValue
     public QueuePair createQueuePair(QueuePairOptions options) {
         return QueuePairCreation.createPlain(this, options, QueuePairCreation.verb(this, options), null);
     }
@@ -627,6 +640,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_srq
      * @verb ibv_create_srq_ex
      */
+    @CheckReturnValue
     public SharedReceiveQueue createSharedReceiveQueue(SharedReceiveQueueOptions options) {
         return SharedReceiveQueue.create(this, options);
     }
@@ -642,6 +656,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @throws IllegalStateException when this or the completion queue is closed
      * @verb ibv_create_wq
      */
+    @CheckReturnValue
     public WorkQueue createWorkQueue(WorkQueueOptions options) {
         return WorkQueue.create(this, options);
     }
@@ -663,6 +678,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      * @verb ibv_create_qp_ex
      * @verb ibv_qp_to_qp_ex
      */
+    @CheckReturnValue
     public ExtendedQueuePair createExtendedQueuePair(QueuePairOptions options) {
         return ExtendedQueuePair.createExtended(this, options, QueuePairCreation.verb(this, options), null);
     }
@@ -677,6 +693,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *
      * @verb ibv_create_ah
      */
+    @CheckReturnValue
     public AddressHandle createAddressHandle(AddressVector path) {
         return AddressHandle.create(this, path);
     }
@@ -699,6 +716,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *
      * @verb ibv_create_ah_from_wc
      */
+    @CheckReturnValue
     public AddressHandle createAddressHandle(
             WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
         return AddressHandle.create(this, completions, index, routingHeader, port);
@@ -716,6 +734,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
      *
      * @verb ibv_alloc_parent_domain
      */
+    @CheckReturnValue
     public ParentDomain createParentDomain(ParentDomainOptions options) {
         return ParentDomain.create(this, options);
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
 import java.util.Objects;
@@ -104,7 +105,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private final OpaqueCount postedReceives = new OpaqueCount();
 
     /** Null if it is not counted. */
-    private final Traffic traffic;
+    private final @Nullable Traffic traffic;
 
     QueuePair(
             Context context,
@@ -168,6 +169,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws VerbsException when the queue pair cannot be queried
      * @throws IllegalStateException when the protection domain or a completion queue is closed
      */
+    @CheckReturnValue
     public static QueuePair ofNativeAddress(
             ProtectionDomain protectionDomain,
             CompletionQueue sendQueue,
@@ -188,6 +190,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the domain is closed
      */
+    @CheckReturnValue
     public static QueuePair ofNativeAddress(XrcDomain domain, long nativeAddress, Ownership ownership) {
         return QueuePairCreation.wrap(domain, nativeAddress, ownership);
     }
@@ -304,24 +307,24 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
         return Optional.ofNullable(traffic).map(Traffic::get);
     }
 
-    /** Null if {@link Traffic#COUNTED} is false. */
+    /** For callers that know that {@link Traffic#COUNTED} is true: otherwise there are none. */
     final Traffic trafficCounts() {
-        return traffic;
+        return Objects.requireNonNull(traffic);
     }
 
     /** Counts requests that the driver has accepted into the send queue. */
     final void countSends(int requests) {
         postedSends.add(requests);
         if (Traffic.COUNTED) {
-            traffic.accepted();
+            trafficCounts().accepted();
         }
     }
 
     /** Takes note of the sends of a chain before another one that are about to be posted, or of all if that is null. */
-    private void announce(SendWorkRequest first, SendWorkRequest end) {
-        traffic.begin();
-        for (SendWorkRequest request = first; request != end; request = request.next()) {
-            traffic.announce(request.dataLength(), request.isSignaled());
+    private void announce(SendWorkRequest first, @Nullable SendWorkRequest end) {
+        trafficCounts().begin();
+        for (SendWorkRequest request = first; request != null && request != end; request = request.next()) {
+            trafficCounts().announce(request.dataLength(), request.isSignaled());
         }
     }
 
@@ -594,6 +597,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *
      * @verb ibv_post_send
      */
+    @CheckReturnValue
     public final int tryPostSend(SendWorkRequest first) {
         int before = enterData();
         try {
@@ -759,6 +763,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws IllegalStateException as {@link #bind}
      * @verb ibv_bind_mw
      */
+    @CheckReturnValue
     public final int tryBind(MemoryWindow window, MemoryWindowBinding binding, long id, boolean signaled) {
         MemoryRegion region = binding.region();
         if (window.type() != MemoryWindowType.TYPE_1) {
@@ -775,8 +780,8 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
                 requireReadyToSend();
                 DirectQueues.refuseWindows(this);
                 if (Traffic.COUNTED) {
-                    traffic.begin();
-                    traffic.announce(0, signaled);
+                    trafficCounts().begin();
+                    trafficCounts().announce(0, signaled);
                 }
                 int result = window.bind(this, binding, id, signaled);
                 if (result == POSTED) {
@@ -829,6 +834,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *
      * @verb ibv_post_recv
      */
+    @CheckReturnValue
     public final int tryPostReceive(ReceiveWorkRequest first) {
         int before = enterData();
         try {
@@ -854,7 +860,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
     private void countReceives(int requests) {
         postedReceives.add(requests);
         if (Traffic.COUNTED) {
-            traffic.receivesAccepted(requests);
+            trafficCounts().receivesAccepted(requests);
         }
     }
 
@@ -925,6 +931,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      *
      * @verb ibv_create_flow
      */
+    @CheckReturnValue
     public final Flow createFlow(FlowRule rule) {
         return Flow.create(this, rule);
     }
@@ -976,6 +983,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
+    @CheckReturnValue
     public final @Nullable SendWorkRequest firstNotSent(SendWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
@@ -991,6 +999,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
+    @CheckReturnValue
     public final @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);

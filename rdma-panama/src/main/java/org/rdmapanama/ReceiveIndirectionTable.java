@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
@@ -89,6 +90,7 @@ public final class ReceiveIndirectionTable extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context or a work queue is closed
      */
+    @CheckReturnValue
     public static ReceiveIndirectionTable ofNativeAddress(
             Context context, List<WorkQueue> workQueues, long nativeAddress, Ownership ownership) {
         List<WorkQueue> queues = checked(Objects.requireNonNull(context, "context"), workQueues);

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
@@ -68,6 +69,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static ReceiveWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new ReceiveWorkRequest(arena, Segments.checkCount(maxSegments));
     }
@@ -83,6 +85,7 @@ public final class ReceiveWorkRequest extends ChainedRequest<ReceiveWorkRequest>
      * @throws IllegalStateException when the queue pair is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
+    @CheckReturnValue
     public static ReceiveWorkRequest allocate(QueuePair queuePair, int maxSegments) {
         return new ReceiveWorkRequest(queuePair, Segments.checkCount(maxSegments));
     }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -140,6 +141,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * @throws IllegalArgumentException when the number is out of its range
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static SendWorkRequest allocate(VerbsArena arena, int maxSegments) {
         return new SendWorkRequest(arena, Segments.checkCount(maxSegments));
     }
@@ -155,6 +157,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
      * @throws IllegalStateException when the queue pair is closed
      * @throws WrongThreadException when the arena is confined to another thread
      */
+    @CheckReturnValue
     public static SendWorkRequest allocate(QueuePair queuePair, int maxSegments) {
         return new SendWorkRequest(queuePair, Segments.checkCount(maxSegments));
     }

@@ -2,6 +2,7 @@ package org.rdmapanama;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReentrantLock;
@@ -226,6 +227,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws VerbsException when the device does not report the sizes
      * @throws IllegalStateException when the protection domain is closed
      */
+    @CheckReturnValue
     public static SharedReceiveQueue ofNativeAddress(
             ProtectionDomain protectionDomain, long nativeAddress, Ownership ownership) {
         return ofNativeAddress(protectionDomain, new SharedReceiveQueueOptions(), nativeAddress, ownership);
@@ -246,6 +248,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws VerbsException when the device does not report the sizes
      * @throws IllegalStateException when the protection domain, or an object among the options, is closed
      */
+    @CheckReturnValue
     public static SharedReceiveQueue ofNativeAddress(
             ProtectionDomain protectionDomain,
             SharedReceiveQueueOptions options,
@@ -488,6 +491,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_srq_recv
      */
+    @CheckReturnValue
     public int tryPostReceive(ReceiveWorkRequest first) {
         int before = enterData();
         try {
@@ -518,6 +522,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
+    @CheckReturnValue
     public @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);
@@ -558,6 +563,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_srq_ops
      */
+    @CheckReturnValue
     public int tryPostTagOperation(TagOperation first) {
         int before = enterData();
         try {
@@ -595,6 +601,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @throws IllegalArgumentException when the operation belongs to another arena
      * @throws IllegalStateException when this is closed
      */
+    @CheckReturnValue
     public @Nullable TagOperation firstNotOperated(TagOperation first) {
         checkOpen();
         return ChainedRequest.rest(first, this);

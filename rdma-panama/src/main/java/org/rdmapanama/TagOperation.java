@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.verbs.ibv_ops_wr;
@@ -72,6 +73,7 @@ public final class TagOperation extends ChainedRequest<TagOperation> {
      * @throws IllegalArgumentException when the number is negative
      * @throws IllegalStateException when the arena is closed
      */
+    @CheckReturnValue
     public static TagOperation allocate(VerbsArena arena, int maxSegments) {
         return new TagOperation(arena, Segments.checkCount(maxSegments));
     }

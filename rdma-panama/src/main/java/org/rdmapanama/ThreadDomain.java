@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -51,6 +52,7 @@ public final class ThreadDomain extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static ThreadDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         // The other code may have queue pairs there.
         return context.wrap(nativeAddress, ownership, domain -> new ThreadDomain(context, domain, true));

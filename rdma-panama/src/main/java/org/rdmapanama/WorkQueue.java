@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -95,6 +96,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the protection domain or the completion queue is closed
      */
+    @CheckReturnValue
     public static WorkQueue ofNativeAddress(
             ProtectionDomain protectionDomain, WorkQueueOptions options, long nativeAddress, Ownership ownership) {
         protectionDomain.requireSameContext(options.completionQueue());
@@ -211,6 +213,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @throws IllegalStateException when this is closed
      * @verb ibv_post_wq_recv
      */
+    @CheckReturnValue
     public int tryPostReceive(ReceiveWorkRequest first) {
         int before = enterData();
         try {
@@ -241,6 +244,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @throws IllegalArgumentException when the work request belongs to another arena
      * @throws IllegalStateException when this is closed
      */
+    @CheckReturnValue
     public @Nullable ReceiveWorkRequest firstNotReceiving(ReceiveWorkRequest first) {
         checkOpen();
         return ChainedRequest.rest(first, this);

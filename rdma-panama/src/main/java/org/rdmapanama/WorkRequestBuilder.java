@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -1173,6 +1174,7 @@ public final class WorkRequestBuilder implements AutoCloseable {
      *
      * @verb ibv_wr_complete
      */
+    @CheckReturnValue
     public int tryComplete() {
         checkMine();
         emit();

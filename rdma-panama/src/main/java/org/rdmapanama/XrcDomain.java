@@ -1,5 +1,6 @@
 package org.rdmapanama;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -68,6 +69,7 @@ public final class XrcDomain extends ContextObject {
      * @throws NullPointerException when an argument is null
      * @throws IllegalStateException when the context is closed
      */
+    @CheckReturnValue
     public static XrcDomain ofNativeAddress(Context context, long nativeAddress, Ownership ownership) {
         return context.wrap(nativeAddress, ownership, xrcd -> new XrcDomain(context, xrcd));
     }
@@ -84,6 +86,7 @@ public final class XrcDomain extends ContextObject {
      * @throws IllegalStateException when this is closed
      * @verb ibv_open_qp
      */
+    @CheckReturnValue
     public QueuePair openQueuePair(int number) {
         return QueuePairCreation.open(this, number);
     }

@@ -3,6 +3,7 @@ package org.rdmapanama;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
@@ -17,6 +18,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
@@ -32,23 +35,6 @@ import org.junit.jupiter.api.Timeout;
 @Tag("lab")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BadInputLabTest {
-    /** Parameters that may be null, as method and place: their javadoc says so. */
-    private static final Set<String> MAY_BE_NULL = Set.of(
-            "CompletionQueueOptions.channel(CompletionChannel) 0",
-            "CompletionQueueOptions.parentDomain(ProtectionDomain) 0",
-            "ConnectOptions.pathMtu(Mtu) 0",
-            "ConnectOptions.peer(InetAddress) 0",
-            "ConnectOptions.remote(Endpoint) 0",
-            "Context.createCompletionQueue(int, CompletionChannel, int) 1",
-            "Endpoint.new(int, int, int, Gid, GidType, Mtu, int, int) 5",
-            "EventLoop.add(Waitable, Object) 1",
-            "QueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, long, Ownership) 2",
-            "ExtendedQueuePair.ofNativeAddress(ProtectionDomain, CompletionQueue, CompletionQueue, Set, long, Ownership) 2",
-            "QueuePairOptions.sharedReceiveQueue(SharedReceiveQueue) 0",
-            "ReceiveWorkRequest.next(ReceiveWorkRequest) 0",
-            "SendWorkRequest.next(SendWorkRequest) 0",
-            "TagOperation.next(TagOperation) 0");
-
     /** Of these classes every method may be called at any time, by any thread. */
     private static final Set<String> ANYTHING_GOES = Set.of("isOpen", "close", "context");
 
@@ -99,13 +85,15 @@ class BadInputLabTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> shouldRefuseNull() {
+    Stream<DynamicTest> shouldRefuseNullUnlessNullable() {
         List<DynamicTest> tests = new ArrayList<>();
         for (Executable call : Api.calls()) {
             for (int i = 0; i < call.getParameterCount(); i++) {
                 int place = i;
                 String name = Api.describe(call) + " " + place;
-                if (!call.getParameterTypes()[i].isPrimitive() && !mayBeNull(name)) {
+                if (call.getAnnotatedParameterTypes()[i].isAnnotationPresent(Nullable.class)) {
+                    tests.add(dynamicTest(name + " @Nullable", () -> takeNull(call, place)));
+                } else if (!call.getParameterTypes()[i].isPrimitive()) {
                     tests.add(dynamicTest(name, () -> refuseNull(call, place)));
                 }
             }
@@ -113,8 +101,27 @@ class BadInputLabTest {
         return tests.stream();
     }
 
-    private static boolean mayBeNull(String name) {
-        return MAY_BE_NULL.contains(name);
+    @Test
+    void shouldMarkWhatMustNotBeNull() {
+        for (Class<?> type : Api.classes()) {
+            assertTrue(type.getPackage().isAnnotationPresent(NullMarked.class), type.getPackageName());
+        }
+    }
+
+    /** It may be refused for another reason. */
+    private static void takeNull(Executable call, int place) throws ReflectiveOperationException {
+        Object receiver = receiverOf(world(), call);
+        Object[] arguments = validArguments(world(), call);
+        arguments[place] = null;
+        try {
+            World.invoke(call, receiver, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof NullPointerException) {
+                fail(Api.describe(call) + " " + place, e.getCause());
+            }
+        } finally {
+            closeWorlds();
+        }
     }
 
     private static Object receiverOf(World world, Executable call) {

@@ -49,6 +49,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Whatever is closed in whatever order: nothing breaks, nothing leaks, and memory goes last. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class ClosingLabTest {
     /** How long a close may take that has work to drain, which takes it some milliseconds. */
     private static final long DRAIN_SECONDS = 3;

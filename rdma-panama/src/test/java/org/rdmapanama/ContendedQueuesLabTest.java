@@ -29,6 +29,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Extended completion queues that several threads use, while what reports to them changes or closes. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class ContendedQueuesLabTest {
     private static void sleep(int millis) {
         try {

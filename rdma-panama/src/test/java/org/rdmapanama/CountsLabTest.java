@@ -19,6 +19,7 @@ import org.rdmapanama.testing.LabDevices;
 /** What queue pairs, contexts and ports count, and that every thread may read it. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class CountsLabTest {
     private static void assertCounts(QueuePair queuePair, long sends, long receives, long failures) {
         assertEquals(new QueuePairCounts(sends, receives, failures), queuePair.counts());

@@ -41,6 +41,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Thread domains and parent domains, and how objects that Soft-RoCE lacks end. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class DomainLabTest {
     private static final long TYPE = 0x0000_0001_0000_0002L;
 

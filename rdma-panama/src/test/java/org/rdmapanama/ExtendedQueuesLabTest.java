@@ -62,6 +62,7 @@ import org.rdmapanama.testing.Side;
 /** Extended completion queues: what is read in place, who may read when, and how they end. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class ExtendedQueuesLabTest {
     /** What Soft-RoCE can tell. */
     private static final CompletionField[] STANDARD = EnumSet.range(

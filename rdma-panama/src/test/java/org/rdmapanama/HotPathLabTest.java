@@ -21,6 +21,7 @@ import org.rdmapanama.testing.ConnectedPair;
 /** Posting and polling make no garbage. */
 @Tag("lab")
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class HotPathLabTest {
     private static final int ROUND = Integer.getInteger("hot.round", 2_000);
 

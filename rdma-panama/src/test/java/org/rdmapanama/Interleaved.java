@@ -21,6 +21,7 @@ import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.queue.SendOperation;
 
 /** Threads that meet in extended queues, in closing, and in making things; explored by {@link InterleavingsTest}. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 enum Interleaved implements Supplier<Explorer.Scenario> {
     POSTING_WHILE_A_QUEUE_PAIR_FAILS_AND_A_BATCH_IS_OPEN(
             world -> world.connected(world::readABatch, world::fail, world::post)),

@@ -24,6 +24,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Memory that the device may still use is kept, whatever is dropped, closed or fails, and no other memory is. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class KeptMemoryLabTest {
     private static final long POOL = 40 << 20;
 

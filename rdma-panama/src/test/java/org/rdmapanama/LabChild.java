@@ -7,6 +7,7 @@ import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.LabDevices;
 
 /** What tests do in a process of its own, because it needs other rights or limits, or because its log is looked at. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class LabChild {
     private LabChild() {}
 

@@ -42,6 +42,7 @@ import org.rdmapanama.testing.LabDevices;
  * Verbs objects of every kind on one device that has them all, several of each, made on one another at random. The tree
  * knows by itself which object uses which, and the native side of it knows which objects are alive.
  */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class RandomTree {
     private static final int MAX_OF_A_KIND = 3;
     private static final int QUEUE_ENTRIES = 256;

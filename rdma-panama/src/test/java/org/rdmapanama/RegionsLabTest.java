@@ -46,6 +46,7 @@ import org.rdmapanama.testing.NeedsVirtualMachine;
 /** Regions of every kind: at addresses of their own, changed in place, and those that Soft-RoCE does not have. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class RegionsLabTest {
     private static final AccessFlag[] WRITABLE = {
         AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ

@@ -41,6 +41,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Shared receive queues: who takes which receive, limits and sizes, wrong use, and every way for them to end. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class SharedReceiveQueueLabTest {
     private static final Duration LONG = Duration.ofSeconds(10);
     private static final Duration SHORT = Duration.ofMillis(200);

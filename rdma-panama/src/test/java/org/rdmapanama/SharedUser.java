@@ -28,6 +28,7 @@ import org.rdmapanama.testing.LabDevices;
  * A thread's random calls on objects that others use, change and close at the same time. What comes back must be a result
  * or one of the exceptions that the API documents.
  */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class SharedUser extends RandomUser<SharedUser> {
     private static final int BYTES = 4096;
     private static final Duration SHORT = Duration.ofMillis(1);

@@ -36,6 +36,7 @@ import org.rdmapanama.testing.Side;
 /** Confined arenas keep other threads out; shared ones let them in, and end well while they are in. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class ThreadsLabTest {
     private static final int POSTERS = 4;
     private static final int WRITES_EACH = 200;

@@ -32,6 +32,7 @@ import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
 
 /** Every way to use the objects of a side: all must refuse a closed object, and a thread that does not own them. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class Uses {
     /** One call, with its arguments made. */
     @FunctionalInterface

@@ -39,6 +39,7 @@ import org.rdmapanama.testing.LabDevices;
 import org.rdmapanama.testing.Side;
 
 /** Every call that waits, for something that completes or for another thread, to be made by virtual threads. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class WaitingCalls {
     private static final Duration LONG = Duration.ofMinutes(5);
     private static final Duration LIMIT_OF_ONE = Duration.ofSeconds(90);

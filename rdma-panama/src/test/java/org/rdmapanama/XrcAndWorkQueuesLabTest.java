@@ -42,6 +42,7 @@ import org.rdmapanama.testing.LabDevices;
  */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class XrcAndWorkQueuesLabTest {
     private VerbsArena arena;
     private WorkQueuePosts provider;

@@ -51,6 +51,7 @@ import org.rdmapanama.testing.Side;
 
 /** Queue pairs of an eRDMA card in memory, under the object model and liberdma. */
 @Tag("card")
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class ErdmaCardTest {
     private static final int BYTES = 1 << 16;
     private static final int HALF = BYTES / 2;

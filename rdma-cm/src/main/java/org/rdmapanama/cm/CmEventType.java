@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** The type of a {@link CmEvent}, {@code enum rdma_cm_event_type}; see rdma_get_cm_event(3). */
@@ -94,6 +95,7 @@ public enum CmEventType {
      * @param code its number in {@code rdma_cma.h}
      * @return the constant, or UNKNOWN if the code is not known
      */
+    @CheckReturnValue
     public static CmEventType of(int code) {
         for (CmEventType value : VALUES) {
             if (value.code == code) {

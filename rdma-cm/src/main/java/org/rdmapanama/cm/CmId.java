@@ -3,6 +3,7 @@ package org.rdmapanama.cm;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -999,6 +1000,7 @@ public final class CmId implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device cannot be opened
      * @throws WrongThreadException when the arena is confined to another thread
      */
+    @CheckReturnValue
     public Context openContext(VerbsArena arena) {
         Objects.requireNonNull(arena, "arena");
         return Context.open(arena, deviceName());

@@ -2,6 +2,7 @@ package org.rdmapanama.cm;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.SelectableChannel;
@@ -103,6 +104,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
      * @throws UnsatisfiedLinkError when librdmacm is not installed; the message names the package that contains it
      * @verb rdma_create_event_channel
      */
+    @CheckReturnValue
     public static EventChannel create() {
         return create(ConnectionManagers.preferred());
     }
@@ -133,6 +135,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
      * @throws ConnectionException when the id cannot be created
      * @verb rdma_create_id
      */
+    @CheckReturnValue
     public CmId createId(PortSpace portSpace) {
         if (portSpace == PortSpace.UNKNOWN) {
             throw new IllegalArgumentException("portSpace must not be UNKNOWN");
@@ -170,6 +173,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
      * @verb rdma_create_ep
      * @verb rdma_migrate_id
      */
+    @CheckReturnValue
     public CmId createEndpoint(AddressInfo info) {
         if (!info.hasAddress()) {
             throw new IllegalArgumentException("info must have an address: " + info);

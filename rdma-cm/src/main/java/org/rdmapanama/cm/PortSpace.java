@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 
 /** The namespace of an id's port numbers, {@code enum rdma_port_space}; see rdma_create_id(3). */
@@ -38,6 +39,7 @@ public enum PortSpace {
      * @param code its number in {@code rdma_cma.h}
      * @return the constant, or UNKNOWN if the code is not known
      */
+    @CheckReturnValue
     public static PortSpace of(int code) {
         for (PortSpace value : VALUES) {
             if (value.code == code) {

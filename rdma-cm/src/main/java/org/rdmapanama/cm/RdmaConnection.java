@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -425,6 +426,7 @@ public final class RdmaConnection implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device refuses
      * @throws WrongThreadException when its arena is confined to another thread
      */
+    @CheckReturnValue
     public MemoryRegion register(int byteSize, AccessFlag... access) {
         if (byteSize < 1) {
             throw new IllegalArgumentException("byteSize must be at least 1: " + byteSize);

@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -186,6 +187,7 @@ public final class RdmaServer implements AutoCloseable {
      * @throws ConnectionException when the device of the address is removed; a server at the wildcard address goes on
      *     with the remaining devices, and with new ones
      */
+    @CheckReturnValue
     public Optional<ConnectionRequest> awaitRequest(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
         events.poll();
@@ -252,6 +254,7 @@ public final class RdmaServer implements AutoCloseable {
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
+    @CheckReturnValue
     public Optional<RdmaConnection> accept(Duration timeout) throws InterruptedException {
         Deadline deadline = new Deadline(timeout);
         boolean over = false;
@@ -447,6 +450,7 @@ public final class RdmaServer implements AutoCloseable {
      *
      * @return the connection, for the program to close; null if no further one has ended
      */
+    @CheckReturnValue
     public @Nullable RdmaConnection nextEnded() {
         if (closed) {
             takeLateEvents();

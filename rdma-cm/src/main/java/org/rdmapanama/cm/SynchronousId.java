@@ -1,5 +1,6 @@
 package org.rdmapanama.cm;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -67,6 +68,7 @@ public final class SynchronousId implements AutoCloseable {
      * @throws NullPointerException when the port space is null
      * @throws ConnectionException when the id cannot be created
      */
+    @CheckReturnValue
     public static SynchronousId create(PortSpace portSpace) {
         return make(channel -> channel.createId(portSpace));
     }
@@ -85,6 +87,7 @@ public final class SynchronousId implements AutoCloseable {
      * @throws ConnectionException when the id cannot be created, bound, or resolved
      * @verb rdma_create_ep
      */
+    @CheckReturnValue
     public static SynchronousId create(AddressInfo info) {
         return make(channel -> channel.createEndpoint(info));
     }
@@ -99,6 +102,7 @@ public final class SynchronousId implements AutoCloseable {
      * @throws NullPointerException when the id is null
      * @throws ConnectionException when the id cannot be moved
      */
+    @CheckReturnValue
     public static SynchronousId of(CmId id) {
         return make(EventChannel.create(id.channel().manager()), channel -> {
             id.migrate(channel);

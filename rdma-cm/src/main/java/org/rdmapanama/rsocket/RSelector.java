@@ -1,5 +1,6 @@
 package org.rdmapanama.rsocket;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.IllegalSelectorException;
@@ -69,6 +70,7 @@ public final class RSelector extends AbstractSelector {
      *
      * @return the selector
      */
+    @CheckReturnValue
     public static RSelector open() {
         return RSocketProvider.instance().openSelector();
     }

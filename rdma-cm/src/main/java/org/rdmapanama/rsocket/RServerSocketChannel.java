@@ -1,5 +1,6 @@
 package org.rdmapanama.rsocket;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -61,6 +62,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      *
      * @return the channel, in blocking mode
      */
+    @CheckReturnValue
     public static RServerSocketChannel open() {
         return RSocketProvider.instance().openServerSocketChannel();
     }
@@ -107,6 +109,7 @@ public final class RServerSocketChannel extends ServerSocketChannel {
      * @throws IOException when a client came and could not be connected for a reason of this side, such as a limit on memory
      */
     @Override
+    @CheckReturnValue
     public @Nullable RSocketChannel accept() throws IOException {
         return accept(isBlocking(), FOREVER);
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama.rsocket;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -130,6 +131,7 @@ public final class RSocketChannel extends SocketChannel {
      *
      * @return the channel, in blocking mode
      */
+    @CheckReturnValue
     public static RSocketChannel open() {
         return RSocketProvider.instance().openSocketChannel();
     }
@@ -144,6 +146,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws java.nio.channels.UnresolvedAddressException when the host name is unresolved
      * @throws IOException as {@link #connect(SocketAddress)} does
      */
+    @CheckReturnValue
     public static RSocketChannel open(SocketAddress remote) throws IOException {
         RSocketChannel channel = open();
         try {
@@ -877,6 +880,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws ClosedChannelException when this channel is closed
      * @throws SocketException when the device refuses the registration
      */
+    @CheckReturnValue
     public RegisteredMemory registerForWrite(MemorySegment memory) throws IOException {
         checkNative(memory);
         if (memory.byteSize() == 0) {
@@ -908,6 +912,7 @@ public final class RSocketChannel extends SocketChannel {
      * @throws IOException when the peer's table is full, which is always so if the peer has not set that option, or
      *     when the device refuses the registration
      */
+    @CheckReturnValue
     public IoMapping mapForRemoteWrite(MemorySegment memory, long offset) throws IOException {
         checkMappable(memory);
         if (offset < 0 || offset > Long.MAX_VALUE - memory.byteSize()) {

@@ -23,6 +23,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,24 +51,6 @@ import org.rdmapanama.testing.Lab;
 @SuppressWarnings("try") // some are closed earlier
 class BadInputLabTest {
     private static final int PORT = 7541;
-
-    /** Where null stands for something, by method and place. */
-    private static final Set<String> NULLABLE = Set.of(
-            "RdmaConnection.attach/1 0",
-            "RdmaConnectionOptions.sharedReceiveQueue/1 0",
-            "RdmaConnectionOptions.completionQueue/1 0",
-            "RdmaConnectionOptions.completionQueues/2 0",
-            "RdmaConnectionOptions.completionQueues/2 1",
-            "CmId.resolveAddress/3 0",
-            "SynchronousId.resolve/3 0",
-            "RdmaConnectionOptions.protectionDomain/1 0",
-            "RdmaConnectionOptions.localAddress/1 0",
-            "AddressInfo.resolve/3 0",
-            "AddressInfo.resolve/3 1",
-            "AddressInfoOptions.family/1 0",
-            "AddressInfoOptions.portSpace/1 0",
-            "AddressInfoOptions.queuePairType/1 0",
-            "AddressInfoOptions.source/1 0");
 
     /** Which take any number. */
     private static final Set<String> ANY_NUMBER =
@@ -285,12 +268,16 @@ class BadInputLabTest {
                 arguments[place] = each;
                 expect(wrong, IllegalArgumentException.class, object, method, arguments, place);
             }
-            if (!type.isPrimitive() && !NULLABLE.contains(name + " " + place)) {
+            if (!type.isPrimitive() && !isNullable(method, place)) {
                 Object[] arguments = values(stage, method);
                 arguments[place] = null;
                 expect(wrong, NullPointerException.class, object, method, arguments, place);
             }
         }
+    }
+
+    private static boolean isNullable(Executable method, int place) {
+        return method.getAnnotatedParameterTypes()[place].isAnnotationPresent(Nullable.class);
     }
 
     @Test

@@ -19,6 +19,7 @@ import org.rdmapanama.testing.Lab;
  * A thread's random calls on servers, connections, requests, channels and ids that others use and close at the same time.
  * What comes back must be a result or one of the exceptions that the API documents.
  */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 final class ConnectionsUser extends RandomUser<ConnectionsUser> {
     private static final int BYTES = 256;
     private static final Duration SHORT = Duration.ofMillis(2);

@@ -52,7 +52,7 @@ import org.rdmapanama.testing.SleepingCall;
  */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("try") // some are closed earlier
+@SuppressWarnings({"try", "CheckReturnValue"}) // some are closed earlier
 class FailingConnectionsLabTest {
     private static final int FIRST_PORT = 7700;
     private static final int PORTS = 200;

@@ -21,7 +21,7 @@ import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.testing.Lab;
 
 /** A program that has hardly any file descriptors, in a process of its own. It ends well, or says what is wrong. */
-@SuppressWarnings("try") // some are only there
+@SuppressWarnings({"try", "CheckReturnValue"}) // some are only there
 final class FewDescriptors {
     /** Less than a program may take. */
     private static final Duration WATCH = Duration.ofSeconds(80);

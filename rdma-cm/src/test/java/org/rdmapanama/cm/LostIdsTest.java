@@ -20,7 +20,7 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.testing.Bound;
 
 /** What becomes of ids when something fails on the way, and which events end a wait for requests. */
-@SuppressWarnings("try") // some are closed earlier
+@SuppressWarnings({"try", "CheckReturnValue"}) // some are closed earlier
 class LostIdsTest {
     private static final int NO_TYPE = 99;
 

@@ -33,6 +33,7 @@ import org.rdmapanama.testing.LabDevices;
 /** The table of docs/TRANSPORTS.md says what each device does. */
 @Tag("lab")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class TransportsLabTest {
     private static final Path DOCUMENT = Path.of("docs/TRANSPORTS.md");
     private static final List<String> COLUMNS = List.of("soft0", "rxe", "siw");

@@ -39,6 +39,7 @@ import org.rdmapanama.testing.Lab;
  */
 @Tag("lab")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class BadEntriesLabTest {
     private static final String VALUES_PROPERTY = "entries.values";
 

@@ -22,6 +22,7 @@ import org.rdmapanama.testing.Lab;
 @Tag("lab")
 @NeedsKernelDevice("librdmacm")
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class IwarpLabTest {
     private static final int BYTES = 1 << 20;
 

@@ -33,6 +33,7 @@ import org.rdmapanama.testing.Lab;
 /** Several channels watched at once, and memory that peers write into. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class SelectorAndMappingsLabTest {
     /** An echo server as one writes it for TCP: nothing but the provider tells that it is for RDMA. */
     private static void echo(SelectorProvider provider, ServerSocketChannel server, int connections)

@@ -2,6 +2,7 @@ package org.rdmapanama.efa;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -77,6 +78,7 @@ public final class EfaDevice {
      * @return what its driver adds
      * @throws IllegalArgumentException when the device has another driver
      */
+    @CheckReturnValue
     public static EfaDevice of(Context context) {
         if (!isEfa(context)) {
             throw new IllegalArgumentException(
@@ -125,6 +127,7 @@ public final class EfaDevice {
      * @throws org.rdmapanama.VerbsException when the function fails otherwise, for example because a size exceeds the
      *     limits of {@link #queryDevice}
      */
+    @CheckReturnValue
     public QueuePair createQueuePair(ProtectionDomain protectionDomain, QueuePairOptions options) {
         requireSame(protectionDomain);
         return DriverObjects.createQueuePair(protectionDomain, options, srd());
@@ -146,6 +149,7 @@ public final class EfaDevice {
      * @throws org.rdmapanama.VerbsException when the function fails otherwise, for example because a size exceeds the
      *     limits of {@link #queryDevice}
      */
+    @CheckReturnValue
     public ExtendedQueuePair createExtendedQueuePair(ProtectionDomain protectionDomain, QueuePairOptions options) {
         requireSame(protectionDomain);
         return DriverObjects.createExtendedQueuePair(protectionDomain, options, srd());
@@ -185,6 +189,7 @@ public final class EfaDevice {
      *     EfaCapability#CQ_WITH_SGID}
      * @throws org.rdmapanama.VerbsException when the function fails otherwise
      */
+    @CheckReturnValue
     public ExtendedCompletionQueue createCompletionQueueWithSourceGid(CompletionQueueOptions options) {
         return DriverObjects.createCompletionQueue(
                 context, options, new DriverFunction("efadv_create_cq", attributes -> {

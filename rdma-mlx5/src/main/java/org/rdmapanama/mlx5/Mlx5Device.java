@@ -1,5 +1,6 @@
 package org.rdmapanama.mlx5;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -101,6 +102,7 @@ public final class Mlx5Device {
      * @return what its driver adds
      * @throws IllegalArgumentException when the device has another driver
      */
+    @CheckReturnValue
     public static Mlx5Device of(Context context) {
         if (!isMlx5(context)) {
             throw new IllegalArgumentException(
@@ -149,6 +151,7 @@ public final class Mlx5Device {
      * @throws org.rdmapanama.VerbsException when the function fails otherwise
      * @throws NullPointerException when an argument is null
      */
+    @CheckReturnValue
     public ExtendedCompletionQueue createCompletionQueue(
             CompletionQueueOptions options, Mlx5CompletionQueueOptions mlx5Options) {
         mlx5Options.check();
@@ -193,6 +196,7 @@ public final class Mlx5Device {
      * @throws org.rdmapanama.VerbsException when the function fails otherwise, for example because a size exceeds the
      *     limits of the device, or because it has no such transport
      */
+    @CheckReturnValue
     public ExtendedQueuePair createDcInitiator(ProtectionDomain protectionDomain, QueuePairOptions options) {
         requireSame(protectionDomain);
         return createDcInitiator(protectionDomain, options, queryDevice().dc());
@@ -285,6 +289,7 @@ public final class Mlx5Device {
      * @throws org.rdmapanama.VerbsException when the function fails otherwise, for example because the device has no such
      *     transport
      */
+    @CheckReturnValue
     public QueuePair createDcTarget(ProtectionDomain protectionDomain, QueuePairOptions options, long accessKey) {
         requireSame(protectionDomain);
         return createDcTarget(

@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -35,6 +36,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
      * @throws IllegalArgumentException when the size is less than 1
      * @throws OutOfMemoryError when there is not enough memory
      */
+    @CheckReturnValue
     public static NvmeBacking ofMemory(long byteSize) {
         if (byteSize < 1) {
             throw new IllegalArgumentException("byteSize must be at least 1: " + byteSize);
@@ -51,6 +53,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
      * @throws IllegalArgumentException when the memory is on the heap, or empty
      * @throws NullPointerException when the memory is null
      */
+    @CheckReturnValue
     public static NvmeBacking ofMemory(MemorySegment memory) {
         if (!memory.isNative() || memory.byteSize() == 0) {
             throw new IllegalArgumentException("memory must be native and not empty: " + memory);
@@ -68,6 +71,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
      * @throws IOException when the file cannot be opened
      * @throws NullPointerException when the file is null
      */
+    @CheckReturnValue
     public static NvmeBacking ofFile(Path file, boolean readOnly) throws IOException {
         FileChannel channel = open(file, readOnly);
         try {
@@ -88,6 +92,7 @@ public abstract sealed class NvmeBacking implements AutoCloseable {
      * @throws IOException when the file cannot be mapped
      * @throws NullPointerException when the file is null
      */
+    @CheckReturnValue
     public static NvmeBacking ofMappedFile(Path file, boolean readOnly) throws IOException {
         try (FileChannel channel = open(file, readOnly)) {
             FileChannel.MapMode mode = readOnly ? FileChannel.MapMode.READ_ONLY : FileChannel.MapMode.READ_WRITE;

@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -140,6 +141,7 @@ public final class NvmeController implements AutoCloseable {
      *     ready; when the device lacks memory windows that {@link NvmeOptions#remoteInvalidation} needs
      * @throws org.rdmapanama.VerbsException when the device fails
      */
+    @CheckReturnValue
     public static NvmeController connect(InetSocketAddress address, NvmeOptions options) throws InterruptedException {
         Objects.requireNonNull(address, "address");
         NvmeOptions given = options.copy();
@@ -328,6 +330,7 @@ public final class NvmeController implements AutoCloseable {
      * @throws NvmeException when the controller refuses, or is lost
      * @throws ConnectionException when the connection cannot be made
      */
+    @CheckReturnValue
     public NvmeQueue openQueue() throws InterruptedException {
         Association present = present("opening a queue");
         if (present.isDiscovery()) {
@@ -448,6 +451,7 @@ public final class NvmeController implements AutoCloseable {
      * @throws IllegalStateException when this is closed
      * @throws org.rdmapanama.VerbsException when the device refuses
      */
+    @CheckReturnValue
     public MemoryRegion register(MemorySegment memory) {
         return register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
     }
@@ -465,6 +469,7 @@ public final class NvmeController implements AutoCloseable {
      * @throws NullPointerException when an argument is null
      * @throws org.rdmapanama.VerbsException when the device refuses
      */
+    @CheckReturnValue
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
         MemoryRegion region = domain.register(memory, lendsByWindows() ? lentByWindows(access) : access);
         regions.removeIf(each -> !each.isOpen());
@@ -493,6 +498,7 @@ public final class NvmeController implements AutoCloseable {
      * @throws IllegalStateException when this is closed
      * @throws org.rdmapanama.VerbsException when the device refuses
      */
+    @CheckReturnValue
     public MemoryRegion allocate(long byteSize) {
         if (byteSize < 1) {
             throw new IllegalArgumentException("byteSize must be at least 1: " + byteSize);

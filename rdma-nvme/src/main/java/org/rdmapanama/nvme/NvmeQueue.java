@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.time.Duration;
 import java.util.Objects;
 import org.rdmapanama.MemoryRegion;
@@ -84,6 +85,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryRead(
             NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
         return transfer(Opcode.READ, namespace, firstBlock, region, offset, blocks, cookie);
@@ -102,6 +104,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue or the buffer is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryRead(NvmeNamespace namespace, long firstBlock, RegisteredBuffer buffer, long cookie) {
         return transfer(Opcode.READ, namespace, firstBlock, buffer, cookie);
     }
@@ -120,6 +123,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryWrite(
             NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
         return transfer(Opcode.WRITE, namespace, firstBlock, region, offset, blocks, cookie);
@@ -138,6 +142,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue or the buffer is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryWrite(NvmeNamespace namespace, long firstBlock, RegisteredBuffer buffer, long cookie) {
         return transfer(Opcode.WRITE, namespace, firstBlock, buffer, cookie);
     }
@@ -156,6 +161,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryCompare(
             NvmeNamespace namespace, long firstBlock, MemoryRegion region, long offset, int blocks, long cookie) {
         return transfer(Opcode.COMPARE, namespace, firstBlock, region, offset, blocks, cookie);
@@ -171,6 +177,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryFlush(NvmeNamespace namespace, long cookie) {
         checkNamespace(namespace);
         queue.lock.lock();
@@ -193,6 +200,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryWriteZeroes(NvmeNamespace namespace, long firstBlock, int blocks, long cookie) {
         checkNamespace(namespace);
         namespace.checkBlocks(firstBlock, blocks);
@@ -221,6 +229,7 @@ public final class NvmeQueue implements AutoCloseable {
      * @throws IllegalStateException when the queue is closed
      * @throws NvmeException when the controller is lost
      */
+    @CheckReturnValue
     public boolean tryDeallocate(NvmeNamespace namespace, long firstBlock, long blocks, long cookie) {
         checkNamespace(namespace);
         namespace.checkBlocks(firstBlock, blocks);

@@ -1,5 +1,6 @@
 package org.rdmapanama.nvme;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -122,6 +123,7 @@ public final class NvmeTarget implements AutoCloseable {
      * @throws NullPointerException when an argument is null
      * @throws org.rdmapanama.cm.ConnectionException when no device has the address, or the port is in use
      */
+    @CheckReturnValue
     public static NvmeTarget serve(InetSocketAddress address, NvmeTargetOptions options) {
         Objects.requireNonNull(address, "address");
         NvmeTarget target = new NvmeTarget(address, options.copy());

@@ -1,5 +1,6 @@
 package org.rdmapanama.address;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.rdmapanama.device.PortAttributes;
@@ -133,6 +134,7 @@ public record AddressVector(
      * @return a new path
      * @throws NullPointerException when the rate is null
      */
+    @CheckReturnValue
     public AddressVector withStaticRate(Rate rate) {
         return with(sourcePathBits, rate);
     }
@@ -144,6 +146,7 @@ public record AddressVector(
      * @return a new path
      * @throws IllegalArgumentException when the number is out of its range
      */
+    @CheckReturnValue
     public AddressVector withSourcePathBits(int bits) {
         return with(bits, staticRate);
     }
@@ -187,6 +190,7 @@ public record AddressVector(
      * @throws IndexOutOfBoundsException when the memory is smaller than the structure
      * @throws NullPointerException when the memory is null
      */
+    @CheckReturnValue
     public static AddressVector ofNative(MemorySegment struct) {
         return AddressStructs.readVector(struct.asSlice(0, ibv_ah_attr.layout()));
     }

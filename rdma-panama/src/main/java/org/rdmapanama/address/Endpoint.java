@@ -1,5 +1,6 @@
 package org.rdmapanama.address;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;
@@ -115,6 +116,7 @@ public record Endpoint(
      * @throws IllegalArgumentException when the line is malformed, has a name twice or a value out of range, or is
      *     longer than {@value #MAX_LINE} characters
      */
+    @CheckReturnValue
     public static Endpoint parse(String line) {
         if (line.length() > MAX_LINE) {
             throw new IllegalArgumentException(

@@ -1,5 +1,6 @@
 package org.rdmapanama.address;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.Serializable;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -30,6 +31,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
      * @param address an IPv4 address, which is mapped, or an IPv6 address
      * @return its GID
      */
+    @CheckReturnValue
     public static Gid of(InetAddress address) {
         byte[] bytes = address.getAddress();
         if (bytes.length == BYTES) {
@@ -48,6 +50,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
      * @return the GID
      * @throws IllegalArgumentException when there are not sixteen bytes
      */
+    @CheckReturnValue
     public static Gid of(byte[] bytes) {
         if (bytes.length != BYTES) {
             throw new IllegalArgumentException("bytes must be " + BYTES + " long: " + bytes.length);
@@ -63,6 +66,7 @@ public record Gid(long subnetPrefix, long interfaceId) implements Serializable {
      * @return the GID
      * @throws IllegalArgumentException when it is neither
      */
+    @CheckReturnValue
     public static Gid parse(String text) {
         if (TEXT.matcher(text).matches()) {
             return of(HEX.parseHex(text.replace(":", "")));

@@ -1,5 +1,6 @@
 package org.rdmapanama.address;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 
@@ -33,6 +34,7 @@ public enum GidType {
      * @param code the value in {@code verbs.h}
      * @return the constant, or UNKNOWN if there is none
      */
+    @CheckReturnValue
     public static GidType of(int code) {
         return Codes.find(VALUES, GidType::code, code, UNKNOWN);
     }

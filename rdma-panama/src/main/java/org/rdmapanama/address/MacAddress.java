@@ -1,5 +1,6 @@
 package org.rdmapanama.address;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
@@ -38,6 +39,7 @@ public record MacAddress(long bits) implements Serializable {
      * @return the address
      * @throws IllegalArgumentException when there are not six bytes
      */
+    @CheckReturnValue
     public static MacAddress of(byte[] bytes) {
         if (bytes.length != BYTES) {
             throw new IllegalArgumentException("bytes must be " + BYTES + " long: " + bytes.length);
@@ -54,6 +56,7 @@ public record MacAddress(long bits) implements Serializable {
      * @return the address
      * @throws IllegalArgumentException when the text is malformed
      */
+    @CheckReturnValue
     public static MacAddress parse(String text) {
         if (TEXT.matcher(text).matches()) {
             return of(HEX.parseHex(text));

@@ -1,5 +1,6 @@
 package org.rdmapanama.event;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 
@@ -99,6 +100,7 @@ public enum AsyncEventType {
      * @param code the value in {@code verbs.h}
      * @return the constant, or UNKNOWN if there is none
      */
+    @CheckReturnValue
     public static AsyncEventType of(int code) {
         return Codes.find(VALUES, AsyncEventType::code, code, UNKNOWN);
     }

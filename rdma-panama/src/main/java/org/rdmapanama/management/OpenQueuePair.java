@@ -1,5 +1,6 @@
 package org.rdmapanama.management;
 
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.counts.QueuePairCounts;
 import org.rdmapanama.counts.QueuePairTraffic;
 
@@ -12,4 +13,5 @@ import org.rdmapanama.counts.QueuePairTraffic;
  *     -Dorg.rdmapanama.traffic=true}
  * @param failure why it has failed; empty if it has not, as far as this side knows
  */
-public record OpenQueuePair(String name, QueuePairCounts counts, QueuePairTraffic traffic, String failure) {}
+public record OpenQueuePair(
+        String name, QueuePairCounts counts, @Nullable QueuePairTraffic traffic, String failure) {}

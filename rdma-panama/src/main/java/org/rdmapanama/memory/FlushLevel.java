@@ -1,5 +1,6 @@
 package org.rdmapanama.memory;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 
@@ -30,6 +31,7 @@ public enum FlushLevel {
      * @return the constant
      * @throws IllegalArgumentException when there is none
      */
+    @CheckReturnValue
     public static FlushLevel of(int code) {
         return Codes.require(VALUES, FlushLevel::code, code);
     }

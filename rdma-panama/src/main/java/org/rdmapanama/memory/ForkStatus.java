@@ -1,5 +1,6 @@
 package org.rdmapanama.memory;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ForkSupport;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
@@ -32,6 +33,7 @@ public enum ForkStatus {
      * @param code the value in {@code verbs.h}
      * @return the constant, or DISABLED if there is none
      */
+    @CheckReturnValue
     public static ForkStatus of(int code) {
         return Codes.find(VALUES, ForkStatus::code, code, DISABLED);
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama.memory;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.ffm.verbs.rdma_h;
@@ -38,6 +39,7 @@ public enum MemoryWindowType {
      * @param code the value in {@code verbs.h}
      * @return the constant, or UNKNOWN if there is none
      */
+    @CheckReturnValue
     public static MemoryWindowType of(int code) {
         return Codes.find(VALUES, MemoryWindowType::code, code, UNKNOWN);
     }

@@ -1,5 +1,6 @@
 package org.rdmapanama.memory;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -81,6 +82,7 @@ public record RemoteMemory(long address, int rkey, long length) {
      * @return the part, under the same key
      * @throws IndexOutOfBoundsException when the offset is negative or greater than the length
      */
+    @CheckReturnValue
     public RemoteMemory slice(long offset) {
         checkRange(offset, 0);
         return slice(offset, length - offset);
@@ -94,6 +96,7 @@ public record RemoteMemory(long address, int rkey, long length) {
      * @return the part, under the same key
      * @throws IndexOutOfBoundsException when the part is not inside this
      */
+    @CheckReturnValue
     public RemoteMemory slice(long offset, long byteSize) {
         checkRange(offset, byteSize);
         return new RemoteMemory(address + offset, rkey, byteSize);
@@ -172,6 +175,7 @@ public record RemoteMemory(long address, int rkey, long length) {
      * @throws IllegalArgumentException when the line is malformed, the length does not fit into 63 bits, or the memory
      *     would extend beyond 64 bits of address
      */
+    @CheckReturnValue
     public static RemoteMemory parse(String line) {
         if (line.length() > MAX_LINE) {
             throw new IllegalArgumentException(

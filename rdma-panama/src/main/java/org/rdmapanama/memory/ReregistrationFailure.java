@@ -1,5 +1,6 @@
 package org.rdmapanama.memory;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
 
@@ -40,6 +41,7 @@ public enum ReregistrationFailure {
      * @param code the value in {@code verbs.h}
      * @return the constant, or UNKNOWN if there is none
      */
+    @CheckReturnValue
     public static ReregistrationFailure of(int code) {
         return Codes.find(VALUES, ReregistrationFailure::code, code, UNKNOWN);
     }

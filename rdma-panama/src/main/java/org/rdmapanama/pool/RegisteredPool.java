@@ -1,5 +1,6 @@
 package org.rdmapanama.pool;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -85,6 +86,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws UnsupportedVerbException when the device does not support the access
      * @throws VerbsException when registering fails; when the limit of locked memory is too low, the message names it
      */
+    @CheckReturnValue
     public static RegisteredPool create(ProtectionDomain protectionDomain, long byteSize, AccessFlag... access) {
         if (byteSize < 1 || byteSize > Long.MAX_VALUE - PAGE) {
             throw new IllegalArgumentException("byteSize must be positive: " + byteSize);
@@ -134,6 +136,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws UnsupportedOperationException when the region has no memory of this process
      * @throws IllegalStateException when the region is closed
      */
+    @CheckReturnValue
     public static RegisteredPool over(MemoryRegion region) {
         MODEL.checkOpen(region);
         return new RegisteredPool(region);
@@ -148,6 +151,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws PoolExhaustedException when no free block is large enough, including when the whole pool is too small
      * @throws IllegalStateException when the pool is closed, or its region was changed
      */
+    @CheckReturnValue
     public RegisteredBuffer allocate(long byteSize) {
         return allocate(byteSize, 1);
     }
@@ -162,6 +166,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws PoolExhaustedException when no free block is large enough, including when the whole pool is too small
      * @throws IllegalStateException when the pool is closed, or its region was changed
      */
+    @CheckReturnValue
     public RegisteredBuffer allocate(long byteSize, long byteAlignment) {
         RegisteredBuffer buffer = tryAllocate(byteSize, byteAlignment);
         if (buffer == null) {
@@ -180,6 +185,7 @@ public final class RegisteredPool implements AutoCloseable {
      * @throws IllegalArgumentException when the size is not positive, or the alignment not a power of two
      * @throws IllegalStateException when the pool is closed, or its region was changed
      */
+    @CheckReturnValue
     public @Nullable RegisteredBuffer tryAllocate(long byteSize, long byteAlignment) {
         if (byteSize < 1) {
             throw new IllegalArgumentException("byteSize must be positive: " + byteSize);

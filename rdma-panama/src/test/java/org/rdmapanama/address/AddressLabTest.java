@@ -39,6 +39,7 @@ import org.rdmapanama.testing.LabDevices;
 /** Address handles: for the answer to a datagram, and where they lead on Ethernet. */
 @Tag("lab")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class AddressLabTest {
     private static final int LENGTH = 300;
     private static final int QKEY = 0x1111_1111;

@@ -21,6 +21,7 @@ import org.rdmapanama.queue.QueuePairType;
 
 /** Many keys, queue pair numbers and PSNs do not tell a stranger the others. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class KeysTest {
     private static final int COUNT = 1000;
     private static final int BITS_24 = 24;

@@ -39,6 +39,7 @@ import org.rdmapanama.testing.Side;
 
 /** What is over is over: nothing of a context that was closed stays, and nothing is done to memory given back. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class LifetimesTest {
     private static final SoftProvider PROVIDER = new SoftProvider();
     private static final Gid GROUP = new Gid(0xff0e_0000_0000_0000L, 0xffff_e001_0203L);

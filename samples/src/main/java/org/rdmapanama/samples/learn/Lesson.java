@@ -150,6 +150,7 @@ enum Lesson {
         out.flush();
     }
 
+    @SuppressWarnings("CheckReturnValue") // the device is only open
     private static void run(Board board, Body code) throws Exception {
         // Otherwise packets would be repeated whenever the machine is busy.
         System.setProperty(PROBES, "false");

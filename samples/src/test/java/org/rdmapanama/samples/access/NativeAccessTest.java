@@ -27,6 +27,7 @@ import org.rdmapanama.rsocket.RServerSocketChannel;
 
 /** Programs that the JVM does not allow to call C, and the option that the message names. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class NativeAccessTest {
     /** How many lines the program prints. */
     private static final int LINES = 6;

@@ -26,6 +26,7 @@ import org.rdmapanama.samples.PacketCapture;
  * methods are in docs/EXERCISES.md.
  */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 abstract class AnswersOfALesson extends Exercise {
     @TempDir
     private static Path folder;

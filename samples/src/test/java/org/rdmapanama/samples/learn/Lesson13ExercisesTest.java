@@ -11,6 +11,7 @@ import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
 /** Answers to the exercises of lesson 13, a whole transfer, in two processes, in docs/EXERCISES.md. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class Lesson13ExercisesTest extends AnswersOfALesson {
     @Test
     void shouldTellWhereMemoryIs() throws Exception {

@@ -22,6 +22,7 @@ import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.RemoteMemory;
 
 /** Answers to the exercises of lesson 8, connections by address, in docs/EXERCISES.md. */
+@SuppressWarnings("CheckReturnValue") // objects that are only there
 class Lesson8ExercisesTest extends AnswersOfALesson {
     @BeforeEach
     void needTheConnectionManagerOfSoft0() {
