@@ -4,8 +4,8 @@
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.cm {
-    requires static transitive com.google.errorprone.annotations;
-    requires static transitive org.jspecify;
+    requires static com.google.errorprone.annotations;
+    requires static org.jspecify;
     requires jdk.jfr;
     requires jdk.net;
     requires org.apache.logging.log4j;

@@ -10,8 +10,8 @@
 // The driver is called so.
 @SuppressWarnings("module")
 module org.rdmapanama.mlx5 {
-    requires static transitive com.google.errorprone.annotations;
-    requires static transitive org.jspecify;
+    requires static com.google.errorprone.annotations;
+    requires static org.jspecify;
     requires transitive org.rdmapanama;
     requires org.rdmapanama.ffm;
 

@@ -4,8 +4,8 @@
  * <p>Run with {@code --enable-native-access=org.rdmapanama.ffm}.
  */
 module org.rdmapanama.nvme {
-    requires static transitive com.google.errorprone.annotations;
-    requires static transitive org.jspecify;
+    requires static com.google.errorprone.annotations;
+    requires static org.jspecify;
     requires org.apache.logging.log4j;
     requires transitive org.rdmapanama.cm;
 

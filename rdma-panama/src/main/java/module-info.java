@@ -6,8 +6,8 @@
 // The modules that it exports to are compiled later.
 @SuppressWarnings("module")
 module org.rdmapanama {
-    requires static transitive com.google.errorprone.annotations;
-    requires static transitive org.jspecify;
+    requires static com.google.errorprone.annotations;
+    requires static org.jspecify;
     // For the bean, which only a program that asks for it has.
     requires static java.management;
     requires jdk.jfr;

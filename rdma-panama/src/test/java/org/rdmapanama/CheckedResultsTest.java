@@ -10,6 +10,7 @@ import java.lang.reflect.Modifier;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Results that must not be ignored are marked for compilers' checks. */
@@ -41,5 +42,21 @@ class CheckedResultsTest {
                 .map(Api::describe)
                 .collect(Collectors.toSet());
         assertEquals(Set.of(), unmarked);
+    }
+
+    /** A program cannot name a type that is not exported. */
+    @Test
+    void shouldShowNoTypeThatIsNotExported() {
+        Set<String> exported = Api.classes().stream().map(Class::getPackageName).collect(Collectors.toSet());
+        Set<String> hidden = Api.calls().stream()
+                .flatMap(call -> Stream.concat(
+                        Stream.of(call.getParameterTypes()),
+                        call instanceof Method method ? Stream.of(method.getReturnType()) : Stream.empty()))
+                .map(type -> type.isArray() ? type.getComponentType() : type)
+                .filter(type -> type.getName().startsWith("org.rdmapanama."))
+                .filter(type -> !exported.contains(type.getPackageName()))
+                .map(Class::getName)
+                .collect(Collectors.toSet());
+        assertEquals(Set.of(), hidden);
     }
 }
