@@ -18,6 +18,8 @@ import org.rdmapanama.ffm.verbs.rdma_cm_event;
 import org.rdmapanama.ffm.verbs.rdma_cm_id;
 import org.rdmapanama.ffm.verbs.rdma_event_channel;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.ffm.verbs.rdma_route;
+import org.rdmapanama.ffm.verbs.sockaddr_in;
 import org.rdmapanama.internal.provider.ConnectionManager;
 import org.rdmapanama.testing.WrittenMethods;
 
@@ -146,6 +148,9 @@ abstract class ScriptedConnectionManager extends ConnectionManager {
     @Override
     public int bindAddress(long id, long address) {
         bind(id);
+        rdma_route
+                .addr(rdma_cm_id.route(Native.struct(id, rdma_cm_id.layout())))
+                .copyFrom(Native.struct(address, sockaddr_in.layout()));
         return 0;
     }
 
