@@ -100,10 +100,13 @@ public final class RdmaConnection implements AutoCloseable {
     /** False as soon as either side begins to end the connection. */
     private volatile boolean connected;
 
-    /** Whether this side has begun to close it: then its end is no news. Guarded by this, as what decides who has ended it. */
+    /** Held while it is decided who has ended this. Not this itself: a program may hold that while it waits for an event. */
+    private final Object deciding = new Object();
+
+    /** Whether this side has begun to close it: then its end is no news. Guarded by {@link #deciding}. */
     private boolean closing;
 
-    /** Whether the log and the recording know that it was lost. Guarded by this. */
+    /** Whether the log and the recording know that it was lost. Guarded by {@link #deciding}. */
     private boolean lossTold;
 
     /** True once an event reported the end; any thread that takes events may set it. */
@@ -210,16 +213,18 @@ public final class RdmaConnection implements AutoCloseable {
         tellEarlyFailure();
     }
 
-    private synchronized void connected(Established facts) {
-        established = facts;
-        ended = false;
-        connected = true;
+    private void connected(Established facts) {
+        synchronized (deciding) {
+            established = facts;
+            ended = false;
+            connected = true;
+        }
     }
 
     /** Tells of a failure that a completion told before the event that the connection is established was taken. */
     private void tellEarlyFailure() {
         boolean isNews;
-        synchronized (this) {
+        synchronized (deciding) {
             isNews = failed && isNews();
         }
         if (isNews) {
@@ -228,15 +233,19 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /** Whether this side has begun to close it, or has closed it. */
-    synchronized boolean isClosing() {
-        return closing;
+    boolean isClosing() {
+        synchronized (deciding) {
+            return closing;
+        }
     }
 
     /** Returns true the first time that a connection is found to have ended, or failed, that this side has not ended. */
-    private synchronized boolean isNews() {
-        boolean first = connected && !lossTold;
-        lossTold |= first;
-        return first;
+    private boolean isNews() {
+        synchronized (deciding) {
+            boolean first = connected && !lossTold;
+            lossTold |= first;
+            return first;
+        }
     }
 
     /**
@@ -329,7 +338,7 @@ public final class RdmaConnection implements AutoCloseable {
     private void fail() {
         boolean isNews;
         boolean isOurs;
-        synchronized (this) {
+        synchronized (deciding) {
             failed = true;
             isNews = isNews();
             isOurs = closing;
@@ -568,7 +577,7 @@ public final class RdmaConnection implements AutoCloseable {
         if (isEnd(event.type())) {
             boolean isNews;
             boolean isOurs;
-            synchronized (this) {
+            synchronized (deciding) {
                 isNews = isNews();
                 isOurs = closing;
                 connected = false;
@@ -608,7 +617,7 @@ public final class RdmaConnection implements AutoCloseable {
     /** The peer does not answer any more: the connection has ended, also if it cannot be told. */
     void endWithoutPeer() {
         boolean isNews;
-        synchronized (this) {
+        synchronized (deciding) {
             isNews = isNews();
             connected = false;
         }
@@ -632,7 +641,7 @@ public final class RdmaConnection implements AutoCloseable {
     private void noteEnd(boolean isForServer) {
         boolean first;
         // An event may tell the same a little later, or at the same time.
-        synchronized (this) {
+        synchronized (deciding) {
             first = !ended;
             ended = true;
         }
@@ -862,7 +871,7 @@ public final class RdmaConnection implements AutoCloseable {
         if (established != null && id.isOpen()) {
             ConnectionNews.closed(this);
         }
-        synchronized (this) {
+        synchronized (deciding) {
             closing = true;
             connected = false;
         }
