@@ -342,7 +342,8 @@ public final class RdmaConnection implements AutoCloseable {
             failed = true;
             isNews = isNews();
             isOurs = closing;
-            if (!isOurs && (established == null || !ended)) {
+            // Once this has ended, requests that are flushed only follow from that.
+            if (!isOurs && (established == null || connected)) {
                 lost = true;
             }
         }
@@ -581,16 +582,16 @@ public final class RdmaConnection implements AutoCloseable {
                 isNews = isNews();
                 isOurs = closing;
                 connected = false;
-            }
-            if (isNews) {
-                ConnectionNews.lost(this, reason(event));
-            }
-            try {
                 // soft0 tells by the status that the peer could not end it; a kernel ends it for a process that was
                 // killed.
                 if (!ended && (event.type() != CmEventType.DISCONNECTED || event.status() != 0)) {
                     lost = true;
                 }
+            }
+            if (isNews) {
+                ConnectionNews.lost(this, reason(event));
+            }
+            try {
                 if (event.type() == CmEventType.DISCONNECTED) {
                     answerEnd();
                 }
@@ -620,6 +621,9 @@ public final class RdmaConnection implements AutoCloseable {
         synchronized (deciding) {
             isNews = isNews();
             connected = false;
+            if (!ended && id.isOpen()) {
+                lost = true;
+            }
         }
         if (isNews) {
             ConnectionNews.lost(this, SILENT);
@@ -627,7 +631,6 @@ public final class RdmaConnection implements AutoCloseable {
         if (ended || !id.isOpen()) {
             return;
         }
-        lost = true;
         try {
             sendEnd();
         } catch (IllegalStateException closedMeanwhile) {
