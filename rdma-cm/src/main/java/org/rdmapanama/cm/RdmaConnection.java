@@ -79,6 +79,9 @@ public final class RdmaConnection implements AutoCloseable {
     /** What the program wants to do when this is closed; set once the preparation has succeeded, and null again when it is done. */
     private final AtomicReference<Consumer<RdmaConnection>> afterClose = new AtomicReference<>();
 
+    /** Whether the queue pair is closed, which may take several attempts: it accepts no calls after the first of them. */
+    private volatile boolean queuePairClosed;
+
     /** Whether the events have been released. */
     private final AtomicBoolean eventsReleased = new AtomicBoolean();
 
@@ -813,7 +816,7 @@ public final class RdmaConnection implements AutoCloseable {
     public void close() {
         // First the objects that check the thread. Closing the id notifies the peer.
         Releasing.each(
-                queuePair::close,
+                this::closeQueuePair,
                 this::closeRegions,
                 queues::closeCompletionQueues,
                 this::takeEvents,
@@ -823,9 +826,14 @@ public final class RdmaConnection implements AutoCloseable {
                 this::tellClosed);
     }
 
+    private void closeQueuePair() {
+        queuePair.close();
+        queuePairClosed = true;
+    }
+
     /** A queue pair that could not be closed may still use what the program would give back. */
     private void tellClosed() {
-        Consumer<RdmaConnection> action = queuePair.isOpen() ? null : afterClose.getAndSet(null);
+        Consumer<RdmaConnection> action = queuePairClosed ? afterClose.getAndSet(null) : null;
         if (action != null) {
             action.accept(this);
         }
