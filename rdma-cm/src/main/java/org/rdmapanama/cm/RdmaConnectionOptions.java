@@ -355,10 +355,12 @@ public final class RdmaConnectionOptions {
     /**
      * Sets an action to run once the connection is closed, to give back what the action of {@link #prepare} has taken: also
      * for a client of which a server never learns that it is connected, and which the program therefore never sees. It runs
-     * once, in the first call of {@link RdmaConnection#close} or {@link RdmaConnection#finish}, or in {@link
-     * RdmaServer#accept} or {@link RdmaServer#close} for such a client, after the queue pair, so that the device no longer
-     * uses the memory of its work requests. What it throws goes to the caller, when all else is closed. If the arena closes
-     * first, it runs only if the program closes the connection afterwards.
+     * once, in the first call of {@link RdmaConnection#close} or {@link RdmaConnection#finish} that closes the queue pair, and
+     * after that, so that the device no longer uses the memory of its work requests. For a connection that the program never
+     * gets it runs in {@link RdmaServer#accept} or {@link RdmaServer#close}, or in the call of {@link RdmaClient#connect} or
+     * {@link ConnectionRequest#accept} that fails. What it throws goes to the caller, when all else is closed; in a call that
+     * fails anyway, as a suppressed exception. If the arena closes first, it runs only if the program closes the connection
+     * afterwards. It does not run when the action of {@link #prepare} throws, which then gives back what it has taken itself.
      *
      * @param action receives the connection, which is closed
      * @return this
