@@ -302,12 +302,17 @@ public final class RdmaServer implements AutoCloseable {
             } catch (RuntimeException | Error e) {
                 // Trying again in each call would hold up all other clients.
                 handshakes.closeLater(each);
+                count(each);
                 throw e;
             }
-            tally.failed();
-            ConnectionNews.refused(each.connection().id(), each.reason());
+            count(each);
             options.failureHandler().accept(each.reason());
         }
+    }
+
+    private void count(Handshakes.Failed each) {
+        tally.failed();
+        ConnectionNews.refused(each.connection().id(), each.reason());
     }
 
     private void begin(ConnectionRequest request) {
