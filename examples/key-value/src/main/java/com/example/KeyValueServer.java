@@ -43,6 +43,9 @@ public final class KeyValueServer implements AutoCloseable {
     private static final int MOST_PENDING = 64;
     private static final long POOL_BYTES = 64 << 20;
 
+    /** How many values there can be. Their keys are in the heap, where the size of the pool does not limit them. */
+    private static final int MOST_VALUES = 100_000;
+
     /** How many requests of all clients can wait for this server. */
     private static final int RECEIVES = 256;
 
@@ -226,6 +229,9 @@ public final class KeyValueServer implements AutoCloseable {
     }
 
     private Answer put(ByteBuffer key, MemorySegment value) {
+        if (values.size() == MOST_VALUES && !values.containsKey(key)) {
+            return full;
+        }
         // Not where the old value is: that may be on its way to a client.
         RegisteredBuffer buffer = pool.tryAllocate(Message.VALUE + value.byteSize(), 1);
         if (buffer == null) {
