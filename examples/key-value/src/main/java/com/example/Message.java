@@ -2,7 +2,7 @@ package com.example;
 
 /**
  * What clients and the server send each other. A request is one message: the operation, the length of the key, the key, and
- * the value. So is its answer: a status, and the value. Each length is that of the rest of the message, but the key's.
+ * the value. So is its answer: a status, and the value. The value is the rest of the message, so it has no length of its own.
  */
 final class Message {
     /** The longest message, in bytes. */
