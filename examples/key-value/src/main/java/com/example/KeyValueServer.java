@@ -52,6 +52,9 @@ public final class KeyValueServer implements AutoCloseable {
     /** How many requests a client may have sent for which it has not taken the answers. */
     private static final int WINDOW = 4;
 
+    /** Room for everything that can complete, so that the queue never overruns. */
+    private static final int ENTRIES = RECEIVES + WINDOW * (MOST_CLIENTS + MOST_PENDING);
+
     /** The id of all sends; the ids of receives are less. */
     private static final long SENT = RECEIVES;
 
@@ -103,9 +106,7 @@ public final class KeyValueServer implements AutoCloseable {
             server = RdmaServer.listen(arena, address, new RdmaServerOptions().maxPending(MOST_PENDING));
             ProtectionDomain domain = server.protectionDomain();
             channel = domain.context().createCompletionChannel();
-            // Room for everything that can complete, so that it never overruns.
-            int entries = RECEIVES + WINDOW * (MOST_CLIENTS + MOST_PENDING);
-            queue = domain.context().createCompletionQueue(entries, channel, 0);
+            queue = domain.context().createCompletionQueue(ENTRIES, channel, 0);
             receives = domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(RECEIVES));
             pool = RegisteredPool.create(domain, POOL_BYTES, AccessFlag.LOCAL_WRITE);
             done = new Answer(pool.allocate(Message.VALUE), Message.OK);
@@ -162,10 +163,15 @@ public final class KeyValueServer implements AutoCloseable {
     private void serveAll() throws InterruptedException {
         int count;
         do {
-            count = queue.poll(completions);
-            for (int i = 0; i < count; i++) {
-                complete(i);
-            }
+            // First all that closed connections have left there: a new one may get the number of a closed one.
+            int seen = 0;
+            do {
+                count = queue.poll(completions);
+                for (int i = 0; i < count; i++) {
+                    complete(i);
+                }
+                seen += count;
+            } while (count > 0 && seen < ENTRIES);
             welcome();
             for (RdmaConnection gone = server.nextEnded(); gone != null; gone = server.nextEnded()) {
                 gone.close();
