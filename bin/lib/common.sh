@@ -223,7 +223,8 @@ build_if_needed() {
     fi
     # Two commands that start at the same time need it once.
     mkdir -p "$here/target"
-    exec 9>"$here/target/build.lock"
+    { exec 9>"$here/target/build.lock"; } 2>/dev/null ||
+        die "cannot write $here/target/build.lock, which keeps two builds apart: another user has made it, perhaps root; remove it"
     if command -v flock >/dev/null && ! flock -n 9; then
         note "waiting for another command, which builds"
         flock 9
