@@ -145,7 +145,8 @@ public final class ConnectionRequest {
     }
 
     /** Accepts without waiting for the peer; see {@link RdmaConnection#accept}. The caller closes the connection. */
-    void begin(RdmaConnection connection, RdmaConnectionOptions options, Consumer<ConnectionException> settled) {
+    void begin(
+            RdmaConnection connection, RdmaConnectionOptions options, Consumer<@Nullable ConnectionException> settled) {
         connection.accept(event, options.parameters(connection), settled);
     }
 

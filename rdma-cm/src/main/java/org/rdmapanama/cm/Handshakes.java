@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.Waiting;
 
@@ -112,6 +113,7 @@ final class Handshakes {
     }
 
     /** Returns the next request, or null if there is none. */
+    @Nullable
     ConnectionRequest nextRequest() {
         lock.lock();
         try {
@@ -156,7 +158,7 @@ final class Handshakes {
     }
 
     /** Notes how a handshake ended: the reason of a failure, or null. One that was given up before is left alone. */
-    void settle(RdmaConnection connection, ConnectionException failure) {
+    void settle(RdmaConnection connection, @Nullable ConnectionException failure) {
         lock.lock();
         try {
             if (!pending.containsKey(connection)) {
@@ -199,6 +201,7 @@ final class Handshakes {
     }
 
     /** Returns one that failed or has taken too long, which the caller closes; null if there is none. */
+    @Nullable
     Failed takeFailed() {
         lock.lock();
         try {

@@ -229,7 +229,7 @@ public final class PortAttributes {
     }
 
     /** Returns null for a port that does not tell its MTU. */
-    private static Mtu mtu(int code) {
+    private static @Nullable Mtu mtu(int code) {
         return Codes.find(Mtu.values(), Mtu::code, code, null);
     }
 
