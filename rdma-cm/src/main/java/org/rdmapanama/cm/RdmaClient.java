@@ -50,7 +50,7 @@ public final class RdmaClient {
      * @throws NullPointerException when an argument is null
      * @throws RejectedException when the server rejects the request, or no program listens at the port
      * @throws ConnectionException when the address or the route cannot be resolved, or the server does not answer in
-     *     time (ETIMEDOUT)
+     *     time (ETIMEDOUT), or ends before it answers, as {@code soft0} tells of one on this machine (ECONNRESET)
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
@@ -72,7 +72,7 @@ public final class RdmaClient {
      * @throws NullPointerException when an argument is null
      * @throws RejectedException when the server rejects the request, or no program listens at the port
      * @throws ConnectionException when the address or the route cannot be resolved, or the server does not answer in
-     *     time (ETIMEDOUT)
+     *     time (ETIMEDOUT), or ends before it answers, as {@code soft0} tells of one on this machine (ECONNRESET)
      * @throws org.rdmapanama.VerbsException when the device or the queue pair fails
      * @throws WrongThreadException when the arena is confined to another thread
      */
