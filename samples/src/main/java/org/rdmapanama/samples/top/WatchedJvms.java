@@ -56,7 +56,8 @@ final class WatchedJvms implements AutoCloseable {
 
     WatchedJvms() {
         setIfMissing("sun.tools.attach.attachTimeout");
-        // Of each call of a bean, and of the connection that RMI opens when a call has failed. RMI reads both once, when
+        // Of each call of a bean, and of the connection that RMI opens when a call has failed. RMI reads both once,
+        // when
         // it begins.
         setIfMissing("sun.rmi.transport.tcp.responseTimeout");
         setIfMissing("sun.rmi.transport.tcp.handshakeTimeout");
