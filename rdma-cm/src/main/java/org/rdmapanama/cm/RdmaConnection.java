@@ -103,10 +103,10 @@ public final class RdmaConnection implements AutoCloseable {
     /** False as soon as either side begins to end the connection. */
     private volatile boolean connected;
 
-    /** Held while it is decided who has ended this. Not this itself: a program may hold that while it waits for an event. */
+    /** Held while the side that ended this is determined. Not {@code this}: a program may hold that while it waits for an event. */
     private final Object deciding = new Object();
 
-    /** Whether this side has begun to close it: then its end is no news. Guarded by {@link #deciding}. */
+    /** Whether this side has begun to close it; its end is then not told. Guarded by {@link #deciding}. */
     private boolean closing;
 
     /** Whether the log and the recording know that it was lost. Guarded by {@link #deciding}. */

@@ -216,7 +216,7 @@ class PortCountersTest {
                     SoftDevice.contextAt(pair.context.nativeAddress()).device().wire();
             long before = wire.received();
             InetSocketAddress device = new InetSocketAddress(InetAddress.getByName("127.0.0.1"), wire.port());
-            // What wakes up a device, and what asks whether it is there, are no packets.
+            // A datagram that wakes up a device, or asks whether it is there, is not a packet.
             channel.send(ByteBuffer.allocate(1), device);
             channel.send(ByteBuffer.allocate(12), device);
             channel.send(ByteBuffer.allocate(100), device);

@@ -35,7 +35,7 @@ final class ServerLink {
 
     /**
      * How long a server is not asked again that had no room for any of the blocks of a question. Asking takes a tenth of a
-     * millisecond or more, of both processes and of the task that waits, and is in vain as long as there is no room.
+     * millisecond or more of both processes and of the task that waits, and is useless as long as there is no room.
      */
     static final long PAUSE_NANOS = 100_000_000;
 
