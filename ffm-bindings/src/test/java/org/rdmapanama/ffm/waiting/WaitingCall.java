@@ -8,6 +8,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A call that waits, made by a virtual thread that is interrupted in some way, or is not. While it waits, another virtual
@@ -120,20 +122,42 @@ public final class WaitingCall {
         private Throwable thrown;
         private boolean interrupted;
 
-        /** Whether it ended before it was looked at, and so perhaps before it was interrupted. */
-        private boolean early;
+        /** An interrupt comes before the end of the call or not at all. */
+        private final Lock lock = new ReentrantLock();
+
+        private boolean over;
+        private boolean wasInterrupted;
 
         private void of(Scene scene, boolean interruptedBefore) {
             if (interruptedBefore) {
-                Thread.currentThread().interrupt();
+                interrupt(Thread.currentThread());
             }
             try {
                 result = scene.call.call();
             } catch (Throwable e) {
                 thrown = e;
             }
-            interrupted = Thread.interrupted();
+            lock.lock();
+            try {
+                over = true;
+                interrupted = Thread.interrupted();
+            } finally {
+                lock.unlock();
+            }
             ended.countDown();
+        }
+
+        /** Interrupts the thread, unless its call has ended. */
+        private void interrupt(Thread thread) {
+            lock.lock();
+            try {
+                if (!over) {
+                    thread.interrupt();
+                    wasInterrupted = true;
+                }
+            } finally {
+                lock.unlock();
+            }
         }
 
         private AssertionError unexpected(String what) {
@@ -177,8 +201,7 @@ public final class WaitingCall {
         if (outcome.interrupted && how == Interrupts.NEVER) {
             throw outcome.unexpected("who interrupted it?");
         }
-        boolean wasInterrupted = how == Interrupts.BEFORE || (how != Interrupts.NEVER && !outcome.early);
-        if (wasInterrupted && !outcome.interrupted) {
+        if (outcome.wasInterrupted && !outcome.interrupted) {
             throw outcome.unexpected("the interrupt is lost");
         }
     }
@@ -189,7 +212,7 @@ public final class WaitingCall {
         boolean endsItself = effect != Effect.NONE && how != Interrupts.NEVER;
         try (CarrierPulse heartbeat = new CarrierPulse(SHORT_WHILE)) {
             Thread thread = Thread.ofVirtual().name(name).start(() -> outcome.of(scene, how == Interrupts.BEFORE));
-            Interrupter interrupter = how == Interrupts.AGAIN_AND_AGAIN ? new Interrupter(thread) : null;
+            Interrupter interrupter = how == Interrupts.AGAIN_AND_AGAIN ? new Interrupter(() -> outcome.interrupt(thread)) : null;
             try {
                 if (!endsItself || how == Interrupts.ONCE) {
                     boolean ended = heartbeat.await(outcome.ended, LOOK);
@@ -197,9 +220,8 @@ public final class WaitingCall {
                         throw outcome.unexpected("it did not wait");
                     }
                 }
-                outcome.early = outcome.ended.getCount() == 0;
                 if (how == Interrupts.ONCE) {
-                    thread.interrupt();
+                    outcome.interrupt(thread);
                 }
                 if (!endsItself) {
                     boolean ended = heartbeat.await(outcome.ended, LOOK);
@@ -227,10 +249,10 @@ public final class WaitingCall {
         private final CountDownLatch over = new CountDownLatch(1);
         private final CountDownLatch ended = new CountDownLatch(1);
 
-        private Interrupter(Thread thread) {
+        private Interrupter(Runnable interrupt) {
             Thread.ofPlatform().daemon().name("interrupter").start(() -> {
                 do {
-                    thread.interrupt();
+                    interrupt.run();
                 } while (!Latches.await(over, PAUSE));
                 ended.countDown();
             });
