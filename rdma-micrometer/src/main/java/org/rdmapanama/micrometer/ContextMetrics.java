@@ -1,7 +1,5 @@
 package org.rdmapanama.micrometer;
 
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -24,8 +22,9 @@ import org.rdmapanama.Context;
  *
  * <p>Threads: any.
  */
-public final class ContextMetrics implements MeterBinder {
+public final class ContextMetrics implements MeterBinder, AutoCloseable {
     private final Context context;
+    private final Meters<Context> meters;
     private final Tags tags;
 
     /**
@@ -38,6 +37,7 @@ public final class ContextMetrics implements MeterBinder {
     public ContextMetrics(Context context, Tags tags) {
         this.context = Objects.requireNonNull(context, "context");
         this.tags = tags.and("device", context.deviceName());
+        meters = new Meters<>(context);
     }
 
     /**
@@ -50,23 +50,34 @@ public final class ContextMetrics implements MeterBinder {
     public void bindTo(MeterRegistry registry) {
         // First, so that nothing is added when the context is closed.
         int ports = context.queryDevice().physicalPorts();
-        Gauge.builder("rdma.queue.pairs", context, each -> each.counts().queuePairs())
-                .tags(tags)
-                .description("Open queue pairs")
-                .register(registry);
-        Gauge.builder("rdma.completion.queues", context, each -> each.counts().completionQueues())
-                .tags(tags)
-                .description("Open completion queues")
-                .register(registry);
-        Gauge.builder("rdma.memory.regions", context, each -> each.counts().memoryRegions())
-                .tags(tags)
-                .description("Open memory regions")
-                .register(registry);
-        Gauge.builder("rdma.memory.registered", context, each -> each.counts().registeredBytes())
-                .tags(tags)
-                .baseUnit("bytes")
-                .description("Registered memory")
-                .register(registry);
+        meters.gauge(
+                registry,
+                "rdma.queue.pairs",
+                tags,
+                null,
+                "Open queue pairs",
+                each -> each.counts().queuePairs());
+        meters.gauge(
+                registry,
+                "rdma.completion.queues",
+                tags,
+                null,
+                "Open completion queues",
+                each -> each.counts().completionQueues());
+        meters.gauge(
+                registry,
+                "rdma.memory.regions",
+                tags,
+                null,
+                "Open memory regions",
+                each -> each.counts().memoryRegions());
+        meters.gauge(
+                registry,
+                "rdma.memory.registered",
+                tags,
+                "bytes",
+                "Registered memory",
+                each -> each.counts().registeredBytes());
         for (int port = 1; port <= ports; port++) {
             bindPort(registry, port);
         }
@@ -75,13 +86,19 @@ public final class ContextMetrics implements MeterBinder {
     private void bindPort(MeterRegistry registry, int port) {
         PortReading reading = new PortReading(port);
         for (String name : context.portCounters(port).keySet()) {
-            FunctionCounter.builder(
-                            "rdma.port." + name.toLowerCase(Locale.ROOT).replace('_', '.'),
-                            context,
-                            each -> reading.value(each, name))
-                    .tags(tags.and("port", Integer.toString(port)))
-                    .description("Counter of a port")
-                    .register(registry);
+            meters.counter(
+                    registry,
+                    "rdma.port." + name.toLowerCase(Locale.ROOT).replace('_', '.'),
+                    tags.and("port", Integer.toString(port)),
+                    null,
+                    "Counter of a port",
+                    each -> reading.value(each, name));
         }
+    }
+
+    /** Removes the meters from the registries that they were added to. A second call does nothing. */
+    @Override
+    public void close() {
+        meters.close();
     }
 }

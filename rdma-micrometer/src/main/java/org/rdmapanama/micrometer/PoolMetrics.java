@@ -1,7 +1,5 @@
 package org.rdmapanama.micrometer;
 
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -19,8 +17,8 @@ import org.rdmapanama.pool.RegisteredPool;
  *
  * <p>Threads: any.
  */
-public final class PoolMetrics implements MeterBinder {
-    private final RegisteredPool pool;
+public final class PoolMetrics implements MeterBinder, AutoCloseable {
+    private final Meters<RegisteredPool> meters;
     private final Tags tags;
 
     /**
@@ -31,7 +29,7 @@ public final class PoolMetrics implements MeterBinder {
      * @throws NullPointerException when an argument is null
      */
     public PoolMetrics(RegisteredPool pool, Tags tags) {
-        this.pool = Objects.requireNonNull(pool, "pool");
+        meters = new Meters<>(Objects.requireNonNull(pool, "pool"));
         this.tags = Objects.requireNonNull(tags, "tags");
     }
 
@@ -42,28 +40,46 @@ public final class PoolMetrics implements MeterBinder {
      */
     @Override
     public void bindTo(MeterRegistry registry) {
-        Gauge.builder("rdma.pool.size", pool, each -> each.counts().byteSize())
-                .tags(tags)
-                .baseUnit("bytes")
-                .description("Memory of the pool")
-                .register(registry);
-        Gauge.builder("rdma.pool.free", pool, each -> each.counts().freeBytes())
-                .tags(tags)
-                .baseUnit("bytes")
-                .description("Free memory of the pool")
-                .register(registry);
-        Gauge.builder("rdma.pool.lent", pool, each -> each.counts().lentBuffers())
-                .tags(tags)
-                .description("Buffers that are in use")
-                .register(registry);
-        FunctionCounter.builder(
-                        "rdma.pool.allocated", pool, each -> each.counts().allocated())
-                .tags(tags)
-                .description("Buffers that were allocated")
-                .register(registry);
-        FunctionCounter.builder("rdma.pool.refused", pool, each -> each.counts().refused())
-                .tags(tags)
-                .description("Times that no free block was large enough")
-                .register(registry);
+        meters.gauge(
+                registry,
+                "rdma.pool.size",
+                tags,
+                "bytes",
+                "Memory of the pool",
+                each -> each.counts().byteSize());
+        meters.gauge(
+                registry,
+                "rdma.pool.free",
+                tags,
+                "bytes",
+                "Free memory of the pool",
+                each -> each.counts().freeBytes());
+        meters.gauge(
+                registry,
+                "rdma.pool.lent",
+                tags,
+                null,
+                "Buffers that are in use",
+                each -> each.counts().lentBuffers());
+        meters.counter(
+                registry,
+                "rdma.pool.allocated",
+                tags,
+                null,
+                "Buffers that were allocated",
+                each -> each.counts().allocated());
+        meters.counter(
+                registry,
+                "rdma.pool.refused",
+                tags,
+                null,
+                "Times that no free block was large enough",
+                each -> each.counts().refused());
+    }
+
+    /** Removes the meters from the registries that they were added to. A second call does nothing. */
+    @Override
+    public void close() {
+        meters.close();
     }
 }

@@ -1,7 +1,5 @@
 package org.rdmapanama.micrometer;
 
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -21,15 +19,16 @@ import org.rdmapanama.counts.QueuePairTraffic;
  *       rdma.queue.pair.received.bytes} and {@code rdma.queue.pair.outstanding}: see {@link QueuePairTraffic}
  * </ul>
  *
- * The number of a queue pair is not a tag, because numbers come and go: name the queue pair by a tag of its purpose. Before
- * another queue pair is bound with the same tags, remove the meters of the old one from the registry, which else keeps them.
+ * The number of a queue pair is not a tag, because numbers come and go: name the queue pair by a tag of its purpose. Close
+ * this before another queue pair is bound with the same tags: the registry would keep the old meters.
  *
  * <p>Threads: any.
  */
-public final class QueuePairMetrics implements MeterBinder {
+public final class QueuePairMetrics implements MeterBinder, AutoCloseable {
     private static final QueuePairTraffic NONE = new QueuePairTraffic(0, 0, 0, 0, 0);
 
     private final QueuePair queuePair;
+    private final Meters<QueuePair> meters;
     private final Tags tags;
 
     /**
@@ -42,6 +41,7 @@ public final class QueuePairMetrics implements MeterBinder {
     public QueuePairMetrics(QueuePair queuePair, Tags tags) {
         this.queuePair = Objects.requireNonNull(queuePair, "queuePair");
         this.tags = Objects.requireNonNull(tags, "tags");
+        meters = new Meters<>(queuePair);
     }
 
     /**
@@ -53,13 +53,13 @@ public final class QueuePairMetrics implements MeterBinder {
     public void bindTo(MeterRegistry registry) {
         count(registry, "posted", "send", each -> each.counts().postedSends());
         count(registry, "posted", "receive", each -> each.counts().postedReceives());
-        FunctionCounter.builder(
-                        "rdma.queue.pair.failed",
-                        queuePair,
-                        each -> each.counts().failedCompletions())
-                .tags(tags)
-                .description("Completions with an error status")
-                .register(registry);
+        meters.counter(
+                registry,
+                "rdma.queue.pair.failed",
+                tags,
+                null,
+                "Completions with an error status",
+                each -> each.counts().failedCompletions());
         if (queuePair.traffic().isPresent()) {
             bindTraffic(registry);
         }
@@ -70,13 +70,13 @@ public final class QueuePairMetrics implements MeterBinder {
         count(registry, "completed", "receive", each -> traffic(each).completedReceives());
         bytes(registry, "posted", each -> traffic(each).postedBytes());
         bytes(registry, "received", each -> traffic(each).receivedBytes());
-        Gauge.builder(
-                        "rdma.queue.pair.outstanding",
-                        queuePair,
-                        each -> traffic(each).outstanding())
-                .tags(tags)
-                .description("Work requests that are not known to have ended")
-                .register(registry);
+        meters.gauge(
+                registry,
+                "rdma.queue.pair.outstanding",
+                tags,
+                null,
+                "Work requests that are not known to have ended",
+                each -> traffic(each).outstanding());
     }
 
     private static QueuePairTraffic traffic(QueuePair queuePair) {
@@ -84,17 +84,28 @@ public final class QueuePairMetrics implements MeterBinder {
     }
 
     private void count(MeterRegistry registry, String name, String kind, ToDoubleFunction<QueuePair> value) {
-        FunctionCounter.builder("rdma.queue.pair." + name, queuePair, value)
-                .tags(tags.and("kind", kind))
-                .description("Work requests that were " + name)
-                .register(registry);
+        meters.counter(
+                registry,
+                "rdma.queue.pair." + name,
+                tags.and("kind", kind),
+                null,
+                "Work requests that were " + name,
+                value);
     }
 
     private void bytes(MeterRegistry registry, String name, ToDoubleFunction<QueuePair> value) {
-        FunctionCounter.builder("rdma.queue.pair." + name + ".bytes", queuePair, value)
-                .tags(tags)
-                .baseUnit("bytes")
-                .description("Bytes of work requests that were " + name)
-                .register(registry);
+        meters.counter(
+                registry,
+                "rdma.queue.pair." + name + ".bytes",
+                tags,
+                "bytes",
+                "Bytes of work requests that were " + name,
+                value);
+    }
+
+    /** Removes the meters from the registries that they were added to. A second call does nothing. */
+    @Override
+    public void close() {
+        meters.close();
     }
 }

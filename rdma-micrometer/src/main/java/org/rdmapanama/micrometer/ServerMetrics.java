@@ -1,7 +1,5 @@
 package org.rdmapanama.micrometer;
 
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -24,8 +22,8 @@ import org.rdmapanama.cm.ServerCounts;
  *
  * <p>Threads: any.
  */
-public final class ServerMetrics implements MeterBinder {
-    private final RdmaServer server;
+public final class ServerMetrics implements MeterBinder, AutoCloseable {
+    private final Meters<RdmaServer> meters;
     private final Tags tags;
 
     /**
@@ -36,7 +34,7 @@ public final class ServerMetrics implements MeterBinder {
      * @throws NullPointerException when an argument is null
      */
     public ServerMetrics(RdmaServer server, Tags tags) {
-        this.server = Objects.requireNonNull(server, "server");
+        meters = new Meters<>(Objects.requireNonNull(server, "server"));
         this.tags = tags.and("address", text(server.localAddress()));
     }
 
@@ -52,10 +50,13 @@ public final class ServerMetrics implements MeterBinder {
      */
     @Override
     public void bindTo(MeterRegistry registry) {
-        Gauge.builder("rdma.server.connections", server, each -> each.counts().open())
-                .tags(tags)
-                .description("Open connections")
-                .register(registry);
+        meters.gauge(
+                registry,
+                "rdma.server.connections",
+                tags,
+                null,
+                "Open connections",
+                each -> each.counts().open());
         count(registry, "accepted", ServerCounts::accepted);
         count(registry, "refused", ServerCounts::refused);
         count(registry, "failed", ServerCounts::failed);
@@ -64,9 +65,18 @@ public final class ServerMetrics implements MeterBinder {
     }
 
     private void count(MeterRegistry registry, String outcome, ToLongFunction<ServerCounts> value) {
-        FunctionCounter.builder("rdma.server.clients", server, each -> value.applyAsLong(each.counts()))
-                .tags(tags.and("outcome", outcome))
-                .description("Clients by what became of them")
-                .register(registry);
+        meters.counter(
+                registry,
+                "rdma.server.clients",
+                tags.and("outcome", outcome),
+                null,
+                "Clients by what became of them",
+                each -> value.applyAsLong(each.counts()));
+    }
+
+    /** Removes the meters from the registries that they were added to. A second call does nothing. */
+    @Override
+    public void close() {
+        meters.close();
     }
 }

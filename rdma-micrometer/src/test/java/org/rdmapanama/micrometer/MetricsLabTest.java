@@ -1,5 +1,6 @@
 package org.rdmapanama.micrometer;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -8,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -73,6 +75,35 @@ class MetricsLabTest {
         assertEquals(2, count("rdma.queue.pair.posted", "side", "a", "kind", "send"), "also afterwards");
     }
 
+    /** A second pool with the same tags is seen once the binder of the first one is closed. */
+    @Test
+    void shouldRemoveItsMeters() {
+        try (ConnectedPair pair =
+                ConnectedPair.of(QueuePairType.RC).in(VerbsArena.ofShared()).open()) {
+            Tags tags = Tags.of("side", "a");
+            List<MeterBinder> others =
+                    List.of(new ContextMetrics(pair.a.context, tags), new QueuePairMetrics(pair.a.queuePair, tags));
+            PoolMetrics first = new PoolMetrics(RegisteredPool.create(pair.a.domain, 1 << 16), tags);
+            PoolMetrics second = new PoolMetrics(RegisteredPool.create(pair.a.domain, 1 << 17), tags);
+            first.bindTo(registry);
+            int ofPools = registry.getMeters().size();
+            others.forEach(each -> each.bindTo(registry));
+            int ofAll = registry.getMeters().size();
+            second.close();
+            assertEquals(ofAll, registry.getMeters().size(), "it had added nothing");
+            first.close();
+            first.close();
+            assertEquals(ofAll - ofPools, registry.getMeters().size());
+            second.bindTo(registry);
+            assertEquals(1 << 17, gauge("rdma.pool.size"));
+            second.close();
+            for (MeterBinder each : others) {
+                assertDoesNotThrow(((AutoCloseable) each)::close);
+            }
+            assertEquals(List.of(), registry.getMeters());
+        }
+    }
+
     @Test
     void shouldReadDevicesAndPools() {
         try (ConnectedPair pair =
@@ -125,7 +156,8 @@ class MetricsLabTest {
         InetSocketAddress address = Lab.second(PORT);
         try (VerbsArena arena = VerbsArena.ofShared();
                 RdmaServer server = RdmaServer.listen(arena, address)) {
-            new ServerMetrics(server, Tags.empty()).bindTo(registry);
+            ServerMetrics metrics = new ServerMetrics(server, Tags.empty());
+            metrics.bindTo(registry);
             assertEquals(0, count("rdma.server.clients", "outcome", "accepted"));
             CompletableFuture<RdmaConnection> accepted =
                     Async.start(() -> server.accept(Lab.SECONDS).orElseThrow());
@@ -148,6 +180,8 @@ class MetricsLabTest {
             for (String none : new String[] {"refused", "failed", "lost"}) {
                 assertEquals(0, count("rdma.server.clients", "outcome", none), none);
             }
+            metrics.close();
+            assertEquals(List.of(), registry.getMeters());
         }
     }
 }
