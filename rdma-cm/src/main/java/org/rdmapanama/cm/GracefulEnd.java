@@ -53,31 +53,58 @@ final class GracefulEnd {
      * @throws InterruptedException when the thread is interrupted; all are closed nevertheless
      */
     static boolean endAll(List<RdmaConnection> all, Deadline deadline) throws InterruptedException {
+        List<AutoCloseable> closing = new ArrayList<>();
+        boolean allArrived;
         try {
-            boolean allArrived = true;
-            List<GracefulEnd> waiting = new ArrayList<>();
-            for (RdmaConnection each : all) {
-                if (each.isConnected()) {
-                    waiting.add(new GracefulEnd(each));
-                } else {
-                    allArrived = false;
+            allArrived = endAll(all, deadline, closing);
+        } catch (Throwable e) {
+            closing.addAll(all);
+            Releasing.after(e, closing.toArray(AutoCloseable[]::new));
+            throw e;
+        }
+        closing.addAll(all);
+        Releasing.each(closing.toArray(AutoCloseable[]::new));
+        return allArrived;
+    }
+
+    /**
+     * Leaves to the caller to close what was not closed here.
+     *
+     * @param closing receives what throws the failures to close: the others go on
+     */
+    private static boolean endAll(List<RdmaConnection> all, Deadline deadline, List<AutoCloseable> closing)
+            throws InterruptedException {
+        boolean allArrived = true;
+        List<GracefulEnd> waiting = new ArrayList<>();
+        for (RdmaConnection each : all) {
+            if (each.isConnected()) {
+                waiting.add(new GracefulEnd(each));
+            } else {
+                allArrived = false;
+            }
+        }
+        while (!waiting.isEmpty()) {
+            for (GracefulEnd each : List.copyOf(waiting)) {
+                if (each.isDone()) {
+                    waiting.remove(each);
+                    allArrived &= each.arrived;
+                    close(each.connection, closing);
                 }
             }
-            while (!waiting.isEmpty()) {
-                for (GracefulEnd each : List.copyOf(waiting)) {
-                    if (each.isDone()) {
-                        waiting.remove(each);
-                        allArrived &= each.arrived;
-                        each.connection.close();
-                    }
-                }
-                if (!waiting.isEmpty() && !waiting.getFirst().pause(deadline)) {
-                    return false;
-                }
+            if (!waiting.isEmpty() && !waiting.getFirst().pause(deadline)) {
+                return false;
             }
-            return allArrived;
-        } finally {
-            Releasing.each(all.toArray(AutoCloseable[]::new));
+        }
+        return allArrived;
+    }
+
+    private static void close(RdmaConnection connection, List<AutoCloseable> closing) {
+        try {
+            connection.close();
+        } catch (RuntimeException | Error e) {
+            closing.add(() -> {
+                throw e;
+            });
         }
     }
 

@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -16,6 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.QueuePair;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
@@ -151,6 +154,56 @@ class GracefulEndLabTest {
                 completions.check(0);
                 assertTrue(each.awaitDisconnect(Lab.SECONDS));
                 each.close();
+            }
+        }
+    }
+
+    /** The first one is done at once, and what runs after closing it throws; the second one still waits for its peer. */
+    @Test
+    void shouldWaitForOthersWhenAnActionAfterClosingThrows() throws Exception {
+        List<RdmaConnection> accepted = new ArrayList<>();
+        CountDownLatch thrown = new CountDownLatch(1);
+        RdmaConnectionOptions throwing = new RdmaConnectionOptions().afterClose(connection -> {
+            if (connection == accepted.getFirst()) {
+                thrown.countDown();
+                throw new IllegalStateException("nothing to give back");
+            }
+        });
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            RdmaServer server =
+                    RdmaServer.listen(arena, Lab.second(PORT), new RdmaServerOptions().connections(throwing));
+            List<RdmaConnection> clients = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                CompletableFuture<RdmaConnection> accepting =
+                        Async.start(() -> server.accept(Lab.SECONDS).orElseThrow());
+                clients.add(new RdmaClient(arena)
+                        .connect(
+                                server.localAddress(),
+                                new RdmaConnectionOptions().localAddress(Lab.first(0)),
+                                Lab.SECONDS));
+                accepted.add(Async.get(accepting));
+            }
+            QueuePair sender = accepted.getLast().queuePair();
+            sender.postSend(SendWorkRequest.allocate(sender, 1)
+                    .send()
+                    .add(accepted.getLast().register(8), 0, 8));
+            RdmaConnection late = clients.getLast();
+            CompletableFuture<WorkCompletions> receiving = Async.start(() -> {
+                assertTrue(thrown.await(Lab.SECONDS.toSeconds(), TimeUnit.SECONDS), "the first one was not closed");
+                MemoryRegion memory = late.register(8, AccessFlag.LOCAL_WRITE);
+                late.queuePair()
+                        .postReceive(
+                                ReceiveWorkRequest.allocate(late.queuePair(), 1).add(memory, 0, 8));
+                WorkCompletions completions = new WorkCompletions(late.receiveQueue(), 1);
+                Bound.usual().await("no message", () -> late.receiveQueue().poll(completions) > 0);
+                return completions;
+            });
+            String message = assertThrows(IllegalStateException.class, () -> server.finish(Lab.SECONDS))
+                    .getMessage();
+            assertEquals("nothing to give back", message);
+            Async.get(receiving).check(0);
+            for (RdmaConnection each : accepted) {
+                assertFalse(each.queuePair().isOpen());
             }
         }
     }
