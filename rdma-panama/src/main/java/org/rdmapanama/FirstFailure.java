@@ -60,6 +60,28 @@ final class FirstFailure {
         listener = told;
     }
 
+    /**
+     * Has this side put the queue pair into the error state. A thread that polls meanwhile may get flushed completions before
+     * the verb returns, and they are no failure.
+     *
+     * @param modify calls the verb
+     */
+    void ending(Runnable modify) {
+        boolean before;
+        synchronized (this) {
+            before = endedHere;
+            endedHere = true;
+        }
+        try {
+            modify.run();
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                endedHere = before;
+            }
+            throw e;
+        }
+    }
+
     /** Takes note of attributes that were set. */
     synchronized void modified(QueuePairAttributes attributes) {
         if (attributes.given().contains(QueuePairAttribute.DEST_QPN)) {

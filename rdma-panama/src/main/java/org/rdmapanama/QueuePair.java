@@ -426,7 +426,11 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * @verb ibv_modify_qp
      */
     public final void modify(QueuePairAttributes attributes) {
-        control.modify(attributes);
+        if (attributes.given().contains(QueuePairAttribute.STATE) && attributes.state() == QueuePairState.ERR) {
+            failures.ending(() -> control.modify(attributes));
+        } else {
+            control.modify(attributes);
+        }
         failures.modified(attributes);
         if (attributes.given().contains(QueuePairAttribute.STATE)) {
             connecting.stateChanged();

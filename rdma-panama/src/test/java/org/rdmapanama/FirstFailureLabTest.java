@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -18,9 +20,11 @@ import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.standin.RecordingProvider;
 import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.ConnectedPair;
 import org.rdmapanama.testing.LabDevices;
@@ -217,6 +221,47 @@ class FirstFailureLabTest {
             assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.b.await().status());
             assertTrue(pair.b.queuePair.failure().isEmpty());
             assertEquals(QueuePairState.ERR, pair.b.queuePair.state());
+        }
+    }
+
+    /** The queue pair is in state ERR before the verb returns. */
+    @Test
+    void shouldNotCallItAFailureWhenAnotherThreadPollsDuringTheEnd() {
+        List<Runnable> during = new ArrayList<>();
+        RecordingProvider provider = new RecordingProvider(RecordingProvider.of(LabDevices.first())) {
+            @Override
+            public int modifyQueuePair(long queuePair, long attributes, int mask) {
+                int result = super.modifyQueuePair(queuePair, attributes, mask);
+                during.forEach(Runnable::run);
+                return result;
+            }
+        };
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .through(arena -> Context.open(arena, LabDevices.first(), () -> provider))
+                .open()) {
+            QueuePairAttributes error = new QueuePairAttributes().state(QueuePairState.ERR);
+            pair.a.postReceive(5, 0, 8);
+            during.add(() ->
+                    assertEquals(CompletionStatus.WR_FLUSH_ERR, pair.a.await().status()));
+            pair.a.queuePair.modify(error);
+            during.clear();
+            assertTrue(pair.a.queuePair.failure().isEmpty());
+        }
+    }
+
+    /** A verb that failed has ended nothing: what fails afterwards is a failure. */
+    @Test
+    void shouldCallItAFailureAfterAnEndThatFailed() {
+        RecordingProvider provider = new RecordingProvider(RecordingProvider.of(LabDevices.first()));
+        try (ConnectedPair pair = ConnectedPair.of(QueuePairType.RC)
+                .through(arena -> Context.open(arena, LabDevices.first(), () -> provider))
+                .open()) {
+            provider.failOnce("modify_qp", Errno.EBUSY);
+            QueuePairAttributes error = new QueuePairAttributes().state(QueuePairState.ERR);
+            assertThrows(VerbsException.class, () -> pair.a.queuePair.modify(error));
+            pair.a.post(bad(pair));
+            pair.a.await(3);
+            assertFailed(pair);
         }
     }
 

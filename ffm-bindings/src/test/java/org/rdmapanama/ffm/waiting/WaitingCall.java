@@ -212,7 +212,8 @@ public final class WaitingCall {
         boolean endsItself = effect != Effect.NONE && how != Interrupts.NEVER;
         try (CarrierPulse heartbeat = new CarrierPulse(SHORT_WHILE)) {
             Thread thread = Thread.ofVirtual().name(name).start(() -> outcome.of(scene, how == Interrupts.BEFORE));
-            Interrupter interrupter = how == Interrupts.AGAIN_AND_AGAIN ? new Interrupter(() -> outcome.interrupt(thread)) : null;
+            Interrupter interrupter =
+                    how == Interrupts.AGAIN_AND_AGAIN ? new Interrupter(() -> outcome.interrupt(thread)) : null;
             try {
                 if (!endsItself || how == Interrupts.ONCE) {
                     boolean ended = heartbeat.await(outcome.ended, LOOK);
