@@ -191,7 +191,9 @@ public final class RdmaConnectionOptions {
     /**
      * Has the queue pair complete on given completion queues, plain or extended, which connections may share. They must
      * have room for the work requests of all their connections. They stay open when the connection closes; completions of
-     * a closed connection may still be in them. {@link RdmaServer#connection} and {@link RdmaClient#connection} find the
+     * a closed connection may still be in them. A device may by then have given its number to a new queue pair, although
+     * devices go through all numbers first; a program that closes a connection, and then polls until nothing comes before it
+     * connects or accepts another one, cannot take one for the other. {@link RdmaServer#connection} and {@link RdmaClient#connection} find the
      * connection of a completion.
      *
      * @param sends for the sends; null for a queue of the connection's own
