@@ -13,8 +13,7 @@ import picocli.CommandLine.Spec;
         name = "serve",
         description = {
             "Lend memory to a client, 'rdma transfer', which writes to it and reads from it.",
-            "Each process has its own soft0, so a second server on the same port is not an error there, but clients"
-                    + " only find the first.",
+            "A port belongs to one server of the machine, on soft0 as well: a second one fails.",
         },
         sortOptions = false,
         footerHeading = "%nExample:%n",
