@@ -71,7 +71,8 @@ public final class NativeLibrary {
             new NativeLibrary("libefa", "efadv_query_device", "ibverbs-providers", "libibverbs");
 
     /** Functions that are younger than rdma-core 44, the oldest version supported, with the version that has them. */
-    private static final Map<String, String> SINCE = Map.of("ibv_wr_opcode_str", "49", "efadv_query_mr", "50");
+    private static final Map<String, String> SINCE = Map.of(
+            "ibv_wr_opcode_str", "49", "efadv_query_mr", "50", "efadv_query_cq", "59", "efadv_query_qp_wqs", "59");
 
     private static final int RTLD_LAZY = 1;
 

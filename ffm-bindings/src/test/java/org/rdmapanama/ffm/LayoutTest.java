@@ -91,7 +91,11 @@ class LayoutTest {
             entry("EFADV_WC_EX_WITH_IS_UNSOLICITED", 52),
             entry("efadv_cq.wc_is_unsolicited", 52),
             entry("efadv_qp_init_attr.flags", 52),
-            entry("efadv_qp_init_attr.sl", 55)));
+            entry("efadv_qp_init_attr.sl", 55),
+            entry("struct efadv_cq_attr", 59),
+            entry("struct efadv_wq_attr", 59),
+            entry("efadv_cq_attr.doorbell", 60),
+            entry("efadv_wq_attr.caps", 65)));
 
     /**
      * The newer fields that took bytes which were reserved before, each with the field that had them. Without the
@@ -99,7 +103,8 @@ class LayoutTest {
      */
     private static final Map<String, String> WERE_RESERVED = Map.of(
             "efadv_qp_init_attr.flags", "efadv_qp_init_attr.reserved",
-            "efadv_qp_init_attr.sl", "efadv_qp_init_attr.reserved");
+            "efadv_qp_init_attr.sl", "efadv_qp_init_attr.reserved",
+            "efadv_wq_attr.caps", "efadv_wq_attr.reserved");
 
     /** The class of constants and functions in each generated package. */
     private static final List<Class<?>> HEADERS = List.of(rdma_h.class, mlx5dv_h.class, efadv_h.class);

@@ -596,5 +596,126 @@ public class efadv_h {
            throw new AssertionError("should not reach here", ex$);
         }
     }
+
+    private static class efadv_query_qp_wqs {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            efadv_h.C_INT,
+            efadv_h.C_POINTER,
+            efadv_h.C_POINTER,
+            efadv_h.C_POINTER,
+            efadv_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = efadv_h.findOrThrow("efadv_query_qp_wqs");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int efadv_query_qp_wqs(struct ibv_qp *ibvqp, struct efadv_wq_attr *sq_attr, struct efadv_wq_attr *rq_attr, uint32_t inlen)
+     * }
+     */
+    public static FunctionDescriptor efadv_query_qp_wqs$descriptor() {
+        return efadv_query_qp_wqs.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int efadv_query_qp_wqs(struct ibv_qp *ibvqp, struct efadv_wq_attr *sq_attr, struct efadv_wq_attr *rq_attr, uint32_t inlen)
+     * }
+     */
+    public static MethodHandle efadv_query_qp_wqs$handle() {
+        return efadv_query_qp_wqs.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int efadv_query_qp_wqs(struct ibv_qp *ibvqp, struct efadv_wq_attr *sq_attr, struct efadv_wq_attr *rq_attr, uint32_t inlen)
+     * }
+     */
+    public static MemorySegment efadv_query_qp_wqs$address() {
+        return efadv_query_qp_wqs.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int efadv_query_qp_wqs(struct ibv_qp *ibvqp, struct efadv_wq_attr *sq_attr, struct efadv_wq_attr *rq_attr, uint32_t inlen)
+     * }
+     */
+    public static int efadv_query_qp_wqs(MemorySegment ibvqp, MemorySegment sq_attr, MemorySegment rq_attr, int inlen) {
+        var mh$ = efadv_query_qp_wqs.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("efadv_query_qp_wqs", ibvqp, sq_attr, rq_attr, inlen);
+            }
+            return (int)mh$.invokeExact(ibvqp, sq_attr, rq_attr, inlen);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class efadv_query_cq {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            efadv_h.C_INT,
+            efadv_h.C_POINTER,
+            efadv_h.C_POINTER,
+            efadv_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = efadv_h.findOrThrow("efadv_query_cq");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * int efadv_query_cq(struct ibv_cq *ibvcq, struct efadv_cq_attr *attr, uint32_t inlen)
+     * }
+     */
+    public static FunctionDescriptor efadv_query_cq$descriptor() {
+        return efadv_query_cq.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * int efadv_query_cq(struct ibv_cq *ibvcq, struct efadv_cq_attr *attr, uint32_t inlen)
+     * }
+     */
+    public static MethodHandle efadv_query_cq$handle() {
+        return efadv_query_cq.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * int efadv_query_cq(struct ibv_cq *ibvcq, struct efadv_cq_attr *attr, uint32_t inlen)
+     * }
+     */
+    public static MemorySegment efadv_query_cq$address() {
+        return efadv_query_cq.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * int efadv_query_cq(struct ibv_cq *ibvcq, struct efadv_cq_attr *attr, uint32_t inlen)
+     * }
+     */
+    public static int efadv_query_cq(MemorySegment ibvcq, MemorySegment attr, int inlen) {
+        var mh$ = efadv_query_cq.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("efadv_query_cq", ibvcq, attr, inlen);
+            }
+            return (int)mh$.invokeExact(ibvcq, attr, inlen);
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
 }
 
