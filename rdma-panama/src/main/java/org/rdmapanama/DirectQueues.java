@@ -1,6 +1,7 @@
 package org.rdmapanama;
 
 import java.util.ServiceConfigurationError;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
@@ -11,7 +12,6 @@ import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.DirectQueuePair;
 import org.rdmapanama.internal.provider.DirectSharedReceiveQueue;
 import org.rdmapanama.queue.QueuePairCapabilities;
-import org.rdmapanama.queue.QueuePairType;
 
 /** Which queues Java writes and reads itself, and what such queues cannot do; see {@link CompletionQueueOptions#direct}. */
 final class DirectQueues {
@@ -81,12 +81,10 @@ final class DirectQueues {
         if (!isDirect(send) && !isDirect(receive) && (shared == null || !shared.isDirect())) {
             return null;
         }
-        QueuePairType type = options.type();
-        if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.UD) {
-            throw new IllegalArgumentException(
-                    "a queue pair with direct completion queues must be of type RC, UC or UD: "
-                            + type + "; create its completion queues without CompletionQueueOptions.direct"
-                            + (BY_DEFAULT ? ", and do not set the system property org.rdmapanama.direct" : ""));
+        DirectPath path = context.provider().directPath();
+        if (!path.types().contains(options.type())) {
+            throw new IllegalArgumentException("the type of a queue pair with direct completion queues must be one of "
+                    + new TreeSet<>(path.types()) + " on this device: " + options.type() + NOT_DIRECT);
         }
         if (options.needsSpecialSends()) {
             throw new IllegalArgumentException(
@@ -99,7 +97,7 @@ final class DirectQueues {
                     + describe(isDirect(receive))
                     + (shared == null ? "" : ", the shared receive queue is " + describe(shared.isDirect())));
         }
-        return context.provider().directPath();
+        return path;
     }
 
     private static boolean isDirect(@Nullable CompletionQueue queue) {

@@ -5,9 +5,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.provider.DcRole;
+import org.rdmapanama.internal.provider.DirectCompletionQueue;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.SendOperation;
@@ -135,6 +137,11 @@ final class ModelAccess extends ObjectModelAccess {
     @Override
     public ExtendedCompletionQueue queueOf(PollCursor cursor) {
         return cursor.queueOfCurrent();
+    }
+
+    @Override
+    public @Nullable DirectCompletionQueue directOf(CompletionQueue queue) {
+        return queue.direct();
     }
 
     @Override

@@ -85,8 +85,7 @@ final class QueuePairCreation {
         uses.forEach(protectionDomain::requireSameContext);
         Context context = protectionDomain.context;
         DirectPath path = DirectQueues.check(context, options);
-        DriverFunction creator =
-                path == null ? function : new DriverFunction("mlx5dv_create_qp", path::createQueuePair);
+        DriverFunction creator = path == null ? function : path.creator(function);
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);

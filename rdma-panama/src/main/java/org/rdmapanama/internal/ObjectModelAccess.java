@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
@@ -22,6 +23,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.internal.provider.DcRole;
+import org.rdmapanama.internal.provider.DirectCompletionQueue;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.SendOperation;
@@ -125,6 +127,9 @@ public abstract class ObjectModelAccess {
 
     /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
     public abstract ExtendedCompletionQueue queueOf(PollCursor cursor);
+
+    /** For {@link org.rdmapanama.internal.provider.DriverObjects}. */
+    public abstract @Nullable DirectCompletionQueue directOf(CompletionQueue queue);
 
     /** Has an arena close an object of another module before everything else. */
     public abstract void addDependent(VerbsArena arena, AutoCloseable dependent);

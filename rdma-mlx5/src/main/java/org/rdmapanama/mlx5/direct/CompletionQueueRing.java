@@ -10,6 +10,8 @@ import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.DirectCompletionQueue;
+import org.rdmapanama.internal.provider.QueuePairTable;
+import org.rdmapanama.internal.provider.RingLock;
 
 /**
  * A completion queue: entries of 64 bytes, or of 128 whose second half counts. An entry belongs to the program when its
@@ -87,7 +89,7 @@ final class CompletionQueueRing extends DirectCompletionQueue {
 
     private final long doorbell;
     private final int number;
-    private final QueuePairTable queuePairs = new QueuePairTable();
+    private final QueuePairTable<RingQueuePair> queuePairs = new QueuePairTable<>();
 
     private final RingLock lock;
 

@@ -1,10 +1,10 @@
 package org.rdmapanama.mlx5.direct;
 
 import java.util.List;
-import java.util.Locale;
 import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.ProviderContext;
+import org.rdmapanama.internal.provider.StoreOrder;
 
 /** Finds the direct path of ConnectX cards. */
 public final class Mlx5Finder implements DirectPath.Finder {
@@ -14,9 +14,13 @@ public final class Mlx5Finder implements DirectPath.Finder {
     /** For {@link java.util.ServiceLoader}. */
     public Mlx5Finder() {}
 
+    @Override
+    public String driver() {
+        return "mlx5";
+    }
+
     /**
-     * Opens the direct path of a device. The order of stores that a device needs is not part of the Java memory model. It
-     * holds in the code that HotSpot makes for x86-64.
+     * Opens the direct path of a device.
      *
      * @param context the open device
      * @return the path
@@ -24,16 +28,7 @@ public final class Mlx5Finder implements DirectPath.Finder {
      */
     @Override
     public DirectPath open(ProviderContext context) {
-        String machine = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
-        if (!machine.equals("amd64") && !machine.equals("x86_64")) {
-            throw new UnsupportedOperationException(
-                    "the direct path of mlx5 needs a processor of type x86-64, and this is " + machine);
-        }
-        String virtualMachine = System.getProperty("java.vm.name");
-        if (!virtualMachine.contains("OpenJDK") && !virtualMachine.contains("HotSpot")) {
-            throw new UnsupportedOperationException("the direct path of mlx5 needs HotSpot, the virtual machine of"
-                    + " OpenJDK, and this is " + virtualMachine);
-        }
+        StoreOrder.require(driver());
         for (String variable : SIGNATURES) {
             if (System.getenv(variable) != null) {
                 throw new UnsupportedOperationException(

@@ -3,6 +3,7 @@ package org.rdmapanama.mlx5.direct;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.ffm.internal.Native;
@@ -19,11 +20,14 @@ import org.rdmapanama.internal.provider.DirectCompletionQueue;
 import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.DirectQueuePair;
 import org.rdmapanama.internal.provider.DirectSharedReceiveQueue;
+import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.queue.QueuePairType;
 
 /** The direct path of one open device: asks the driver where the rings of its queues are. Threads: any. */
 final class Mlx5Path extends DirectPath {
+    private static final Set<QueuePairType> TYPES = Set.of(QueuePairType.RC, QueuePairType.UC, QueuePairType.UD);
+
     private final ProviderContext context;
     private final AddressVectors vectors = new AddressVectors();
     private final boolean atomics;
@@ -83,8 +87,14 @@ final class Mlx5Path extends DirectPath {
     }
 
     @Override
-    public long createQueuePair(long attributes) {
-        return Mlx5dv.createQueuePair(context.address(), attributes);
+    public Set<QueuePairType> types() {
+        return TYPES;
+    }
+
+    @Override
+    public DriverFunction creator(DriverFunction ordinary) {
+        return new DriverFunction(
+                "mlx5dv_create_qp", attributes -> Mlx5dv.createQueuePair(context.address(), attributes));
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.mlx5.mlx5dv_h;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
+import org.rdmapanama.internal.provider.RingLock;
 import org.rdmapanama.queue.QueuePairCapabilities;
 
 /**

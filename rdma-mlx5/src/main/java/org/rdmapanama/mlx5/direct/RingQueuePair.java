@@ -5,7 +5,6 @@ import org.rdmapanama.internal.provider.SendVerbs;
 
 /** A queue pair: its rings, and the completion queues that know it by its number. */
 final class RingQueuePair extends DirectQueuePair {
-    private final int number;
     private final SendQueueRing sends;
     private final ReceiveQueueRing receives;
     private final SharedReceiveQueueRing sharedReceives;
@@ -25,7 +24,7 @@ final class RingQueuePair extends DirectQueuePair {
             SharedReceiveQueueRing sharedReceives,
             CompletionQueueRing sendQueue,
             CompletionQueueRing receiveQueue) {
-        this.number = number;
+        super(number);
         this.sends = sends;
         this.receives = receives;
         this.sharedReceives = sharedReceives;
@@ -38,10 +37,6 @@ final class RingQueuePair extends DirectQueuePair {
     void join() {
         sendQueue.add(this);
         receiveQueue.add(this);
-    }
-
-    int number() {
-        return number;
     }
 
     SendQueueRing sends() {

@@ -8,6 +8,7 @@ import org.rdmapanama.ffm.mlx5.mlx5dv_h;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.RingLock;
 import org.rdmapanama.queue.QueuePairCapabilities;
 import org.rdmapanama.queue.QueuePairType;
 

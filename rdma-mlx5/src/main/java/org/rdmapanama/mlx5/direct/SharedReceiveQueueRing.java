@@ -4,6 +4,7 @@ import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.mlx5.mlx5_wqe_srq_next_seg;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.internal.provider.DirectSharedReceiveQueue;
+import org.rdmapanama.internal.provider.RingLock;
 
 /**
  * A shared receive queue: entries in a list, of which each names the next one. Receives are posted at its head, and what

@@ -60,6 +60,9 @@ final class NativeContext extends ProviderContext {
     private static final Set<String> POLLS_BESIDE_BATCHES =
             knownAnd("org.rdmapanama.driversPollingBesideBatches", "erdma", "mlx4", "mlx5", "rxe", "siw");
 
+    /** Drivers with a direct path, which is in a module that is named after the driver. */
+    private static final Set<String> DIRECT = Set.of("efa", "mlx5");
+
     /** Drivers in which a batch of a single-threaded completion queue holds no lock. */
     private static final Set<String> BATCHES_WITHOUT_LOCK = Set.of("mlx4", "mlx5");
 
@@ -185,15 +188,17 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public synchronized DirectPath directPath() {
-        if (!driver.equals("mlx5")) {
+        if (!DIRECT.contains(driver)) {
             return super.directPath();
         }
         if (directPath == null) {
             // Use the class loader of this module, whatever the context class loader of the calling thread is.
-            directPath = ServiceLoader.load(DirectPath.Finder.class, DirectPath.Finder.class.getClassLoader())
+            directPath = ServiceLoader.load(DirectPath.Finder.class, DirectPath.Finder.class.getClassLoader()).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .filter(finder -> finder.driver().equals(driver))
                     .findFirst()
-                    .orElseThrow(() -> new UnsupportedOperationException("the direct path of mlx5 is in another module:"
-                            + " add rdma-mlx5 to the class path or module path"))
+                    .orElseThrow(() -> new UnsupportedOperationException("the direct path of " + driver
+                            + " is in another module: add rdma-" + driver + " to the class path or module path"))
                     .open(this);
         }
         return directPath;

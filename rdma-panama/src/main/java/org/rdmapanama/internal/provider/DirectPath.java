@@ -1,7 +1,9 @@
 package org.rdmapanama.internal.provider;
 
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmapanama.queue.QueuePairCapabilities;
+import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Queues whose rings Java writes and reads itself, on one open device: the driver creates and destroys them, and does
@@ -14,8 +16,15 @@ public abstract class DirectPath {
     /** For subclasses. */
     protected DirectPath() {}
 
-    /** Finds the direct path of devices of mlx5; {@link java.util.ServiceLoader} finds this. */
+    /** Finds the direct path of devices of one driver; {@link java.util.ServiceLoader} finds this. */
     public interface Finder {
+        /**
+         * Returns the driver whose devices this is for.
+         *
+         * @return its name, such as {@code mlx5}
+         */
+        String driver();
+
         /**
          * Opens the direct path of a device.
          *
@@ -42,17 +51,25 @@ public abstract class DirectPath {
      * @param maxSegments the segments of a receive, as granted
      * @param shared whether several threads may use it at the same time
      * @return what posts to it from now on
+     * @throws UnsupportedOperationException when devices of this driver have none
      */
     public abstract DirectSharedReceiveQueue sharedReceiveQueue(
             long sharedReceiveQueue, int maxSegments, boolean shared);
 
     /**
-     * Creates a queue pair that can be taken over.
+     * Returns which types of queue pairs there are.
      *
-     * @param attributes a {@code struct ibv_qp_init_attr_ex}; on success its sizes are those granted
-     * @return the {@code struct ibv_qp}, or a negated errno
+     * @return the types, not empty
      */
-    public abstract long createQueuePair(long attributes);
+    public abstract Set<QueuePairType> types();
+
+    /**
+     * Returns what creates a queue pair that can be taken over.
+     *
+     * @param ordinary what creates one that is not taken over
+     * @return a function of a {@code struct ibv_qp_init_attr_ex}; on success its sizes are those granted
+     */
+    public abstract DriverFunction creator(DriverFunction ordinary);
 
     /**
      * What is told of a queue pair that is taken over.
@@ -76,11 +93,12 @@ public abstract class DirectPath {
             AtomicBoolean driverPosts) {}
 
     /**
-     * Takes over a queue pair that {@link #createQueuePair} has created.
+     * Takes over a queue pair that {@link #creator} has created.
      *
      * @param queuePair the {@code struct ibv_qp}
      * @param parts what else is known of it
      * @return what posts to it from now on
+     * @throws UnsupportedOperationException when its rings are of a kind that this does not know
      */
     public abstract DirectQueuePair queuePair(long queuePair, QueuePairParts parts);
 }

@@ -2,8 +2,21 @@ package org.rdmapanama.internal.provider;
 
 /** A queue pair to whose rings Java posts; see {@link DirectPath}. The addresses that its methods take are ignored. */
 public abstract class DirectQueuePair implements PostVerbs {
-    /** For subclasses. */
-    protected DirectQueuePair() {}
+    private final int number;
+
+    /**
+     * For subclasses.
+     *
+     * @param number the number of the queue pair, by which completions name it
+     */
+    protected DirectQueuePair(int number) {
+        this.number = number;
+    }
+
+    /** {@return the number of the queue pair} */
+    public final int number() {
+        return number;
+    }
 
     /** A queue pair is not a shared receive queue. */
     @Override

@@ -2,6 +2,7 @@ package org.rdmapanama.internal.provider;
 
 import java.util.Set;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
@@ -145,5 +146,14 @@ public final class DriverObjects {
      */
     public static ExtendedCompletionQueue queueOf(PollCursor cursor) {
         return ObjectModelAccess.get().queueOf(cursor);
+    }
+
+    /**
+     * Returns what reads the ring of a completion queue instead of its driver.
+     *
+     * @return the direct queue, or null if the driver reads it
+     */
+    public static @Nullable DirectCompletionQueue directOf(CompletionQueue queue) {
+        return ObjectModelAccess.get().directOf(queue);
     }
 }

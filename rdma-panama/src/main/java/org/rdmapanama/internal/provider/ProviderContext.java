@@ -47,8 +47,9 @@ public abstract class ProviderContext implements PostVerbs, PollVerbs {
      * @throws UnsupportedOperationException when there is none; the message says why and what helps
      */
     public DirectPath directPath() {
-        throw new UnsupportedOperationException(
-                "the driver " + driver() + " has no direct path; only mlx5, the driver of ConnectX cards, has one");
+        throw new UnsupportedOperationException("the driver " + driver()
+                + " has no direct path; only mlx5, the driver of ConnectX cards, and efa, the driver of"
+                + " Amazon's EFA, have one");
     }
 
     /**
