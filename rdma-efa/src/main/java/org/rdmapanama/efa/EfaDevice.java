@@ -18,6 +18,7 @@ import org.rdmapanama.QueuePair;
 import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.efa.direct.SourceGid;
 import org.rdmapanama.efa.internal.Libefa;
 import org.rdmapanama.ffm.efa.efadv_ah_attr;
 import org.rdmapanama.ffm.efa.efadv_cq;
@@ -27,6 +28,7 @@ import org.rdmapanama.ffm.efa.efadv_h;
 import org.rdmapanama.ffm.efa.efadv_qp_init_attr;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr_ex;
+import org.rdmapanama.internal.provider.DirectCompletionQueue;
 import org.rdmapanama.internal.provider.DriverFunction;
 import org.rdmapanama.internal.provider.DriverObjects;
 import org.rdmapanama.queue.QueuePairType;
@@ -228,8 +230,11 @@ public final class EfaDevice {
         }
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment gid = temporary.allocate(Gid.BYTES);
-            int result = Libefa.readSgid(function, efaQueue, gid.address());
-            return result < 0 ? Optional.empty() : Optional.of(Gid.of(gid.toArray(JAVA_BYTE)));
+            DirectCompletionQueue direct = DriverObjects.directOf(queue);
+            boolean unknown = direct == null
+                    ? Libefa.readSgid(function, efaQueue, gid.address()) >= 0
+                    : SourceGid.read(direct, gid.address());
+            return unknown ? Optional.of(Gid.of(gid.toArray(JAVA_BYTE))) : Optional.empty();
         }
     }
 

@@ -23,6 +23,9 @@ public final class Libefa {
     private static final MethodHandle CREATE_QP_EX =
             withErrno("efadv_create_qp_ex", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle QUERY_AH = withErrno("efadv_query_ah", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle QUERY_QP_WQS =
+            withErrno("efadv_query_qp_wqs", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle QUERY_CQ = withErrno("efadv_query_cq", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle CREATE_CQ =
             withErrno("efadv_create_cq", JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle CQ_FROM_IBV_CQ_EX =
@@ -51,6 +54,17 @@ public final class Libefa {
     /** efadv_query_ah: an errno. */
     public static int queryAh(long handle, long attributes, int length) {
         return status(errno -> (int) QUERY_AH.invokeExact(errno, handle, attributes, length));
+    }
+
+    /** efadv_query_qp_wqs, since rdma-core 59: an errno. */
+    public static int queryQpWqs(long queuePair, long sendAttributes, long receiveAttributes, int length) {
+        return status(
+                errno -> (int) QUERY_QP_WQS.invokeExact(errno, queuePair, sendAttributes, receiveAttributes, length));
+    }
+
+    /** efadv_query_cq, since rdma-core 59: an errno. */
+    public static int queryCq(long queue, long attributes, int length) {
+        return status(errno -> (int) QUERY_CQ.invokeExact(errno, queue, attributes, length));
     }
 
     /** efadv_create_cq: NULL and errno. */

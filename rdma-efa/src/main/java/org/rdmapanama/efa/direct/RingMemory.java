@@ -1,0 +1,112 @@
+package org.rdmapanama.efa.direct;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+import org.rdmapanama.ffm.internal.Native;
+
+/**
+ * Access to what the device reads and writes, which is little-endian as x86-64 is. This class is for x86-64 only.
+ *
+ * <p>Order. The processor keeps stores to memory in order, and loads; the fences here keep the compiler from changing it. The
+ * pages of doorbells are not cached, and a store there passes no other one. The ring of sends is in the device, in pages that
+ * are write-combining: a store is delayed there and may pass others. A locked instruction ends that, which an atomic addition is on
+ * HotSpot. The Java memory model promises none of this for devices.
+ */
+final class RingMemory {
+    private static final MemorySegment MEMORY = Native.MEMORY;
+
+    /** All addresses that a process on x86-64 can have. With this mask the compiler needs no check of bounds. */
+    private static final long ADDRESSES = 0x00ff_ffff_ffff_ffffL;
+
+    // A path to memory through few methods: the compiler inlines only so many into each other.
+    private static final VarHandle BYTE = JAVA_BYTE.varHandle();
+    private static final VarHandle INT = JAVA_INT.varHandle();
+    private static final VarHandle SHORT_UNALIGNED = JAVA_SHORT_UNALIGNED.varHandle();
+    private static final VarHandle INT_UNALIGNED = JAVA_INT_UNALIGNED.varHandle();
+    private static final VarHandle LONG_UNALIGNED = JAVA_LONG_UNALIGNED.varHandle();
+
+    private RingMemory() {}
+
+    static long getLong(long address) {
+        return (long) LONG_UNALIGNED.get(MEMORY, address & ADDRESSES);
+    }
+
+    static int getInt(long address) {
+        return (int) INT_UNALIGNED.get(MEMORY, address & ADDRESSES);
+    }
+
+    static short getShort(long address) {
+        return (short) SHORT_UNALIGNED.get(MEMORY, address & ADDRESSES);
+    }
+
+    /** Reads what the device may change at any time: each call reads it anew. */
+    static byte getOpaque(long address) {
+        return (byte) BYTE.getOpaque(MEMORY, address & ADDRESSES);
+    }
+
+    static void putLong(long address, long value) {
+        LONG_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+    }
+
+    static void putInt(long address, int value) {
+        INT_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+    }
+
+    static void putShort(long address, short value) {
+        SHORT_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+    }
+
+    static void putByte(long address, byte value) {
+        BYTE.set(MEMORY, address & ADDRESSES, value);
+    }
+
+    static void copy(long from, long to, long bytes) {
+        MemorySegment.copy(MEMORY, from, MEMORY, to, bytes);
+    }
+
+    /**
+     * Copies to write-combining memory: by eight aligned bytes with increasing addresses, so that a buffer of the processor is
+     * full, and sent as a whole, as soon as may be. The fences hold the compiler, which might choose another order or other sizes.
+     *
+     * @param from where to copy from
+     * @param to where to copy to
+     * @param bytes a multiple of eight
+     */
+    static void copyToDevice(long from, long to, long bytes) {
+        for (long i = 0; i < bytes; i += Long.BYTES) {
+            putLong(to + i, getLong(from + i));
+            VarHandle.releaseFence();
+        }
+    }
+
+    /**
+     * Has all stores to write-combining memory be on their way to the device before any later store, by a locked instruction that
+     * changes nothing. {@link VarHandle#fullFence} would not do: the compiler leaves it out where another one follows before the
+     * next load, since that is all that the Java memory model asks.
+     *
+     * @param address of four aligned bytes of ordinary memory
+     */
+    @SuppressWarnings("ReturnValueIgnored") // what counts is the instruction
+    static void flush(long address) {
+        int unused = (int) INT.getAndAdd(MEMORY, address & ADDRESSES, 0);
+    }
+
+    /**
+     * Rings a doorbell, in a page that is not cached: all earlier stores to ordinary memory are seen before it, and all earlier
+     * loads were made.
+     *
+     * @param doorbell its address
+     * @param value its four bytes
+     */
+    static void ring(long doorbell, int value) {
+        VarHandle.releaseFence();
+        putInt(doorbell, value);
+        VarHandle.releaseFence();
+    }
+}
