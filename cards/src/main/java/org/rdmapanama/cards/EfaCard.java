@@ -14,7 +14,7 @@ import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 
 /**
- * An EFA card: {@code rdma/efa-abi.h}, with SRD queue pairs only, and without completion events. soft0 has no such queue
+ * An EFA card: {@code rdma/efa-abi.h}, with SRD queue pairs only, and without completion events unless a test wants them. soft0 has no such queue
  * pairs: it keeps the states and the protection domains, and {@link EfaQueuePair} moves the data. They reach the queue pairs
  * of this card only.
  */
@@ -28,6 +28,10 @@ final class EfaCard implements Card {
     private static final int VENDOR_ID = 0x1d0f;
     private static final int PART_ID = 0xefa1;
     private static final int MAX_INLINE = 32;
+
+    /** With entries of twice the size, for drivers of rdma-core 64 and newer. */
+    private static final int MAX_INLINE_OF_LARGE = 80;
+
     private static final int MAX_WORK = 1 << 11;
     private static final int SEND_ENTRY = 64;
 
@@ -40,7 +44,12 @@ final class EfaCard implements Card {
     private static final int SUPPORTS_CREATE_AH = 2;
     private static final int HAS_RDMA_READ = 1;
     private static final int HAS_RNR_RETRY = 1 << 1;
+    private static final int HAS_CQ_NOTIFICATIONS = 1 << 2;
     private static final int HAS_CQ_WITH_SGID = 1 << 3;
+    private static final int HAS_RDMA_WRITE = 1 << 5;
+
+    /** Whether devices that are opened from now on tell of completions. */
+    private static volatile boolean notifying;
 
     static final Layout CONTEXT = Layout.of("""
             comp_mask:4 cmds_supp_udata_mask:4 sub_cqs_per_cq:2 inline_buf_size:2 max_llq_size:4 max_tx_batch:2
@@ -58,6 +67,15 @@ final class EfaCard implements Card {
 
     private long lastKey;
     private int lastNumber;
+
+    /**
+     * Has devices that are opened from now on tell of completions, or not. Only for a program that takes no completion between
+     * its request for an event and the event: taking one is told by the same doorbell, which is memory here, so that the request
+     * would be lost if the card had not looked yet.
+     */
+    static void notify(boolean value) {
+        notifying = value;
+    }
 
     @Override
     public String name() {
@@ -149,7 +167,9 @@ final class EfaCard implements Card {
                 .set("inline_buf_size", MAX_INLINE)
                 .set("max_llq_size", MAX_WORK * SEND_ENTRY)
                 .set("max_tx_batch", 16)
-                .set("min_sq_wr", 16);
+                .set("min_sq_wr", 16)
+                // Newer headers call its lower half inline_buf_size_ex.
+                .set("reserved_a0", MAX_INLINE_OF_LARGE);
     }
 
     @Override
@@ -160,7 +180,13 @@ final class EfaCard implements Card {
                 .set("max_sq_sge", MAX_SEGMENTS)
                 .set("max_rq_sge", MAX_SEGMENTS)
                 .set("max_rdma_size", MAX_READ)
-                .set("device_caps", HAS_RDMA_READ | HAS_RNR_RETRY | HAS_CQ_WITH_SGID);
+                .set(
+                        "device_caps",
+                        HAS_RDMA_READ
+                                | HAS_RNR_RETRY
+                                | HAS_CQ_WITH_SGID
+                                | HAS_RDMA_WRITE
+                                | (notifying ? HAS_CQ_NOTIFICATIONS : 0));
     }
 
     @Override

@@ -20,8 +20,20 @@ final class EfaCompletionQueue implements CardCompletionQueue {
 
     private static final Layout ENTRY = Layout.of("""
             req_id:2 status:1 flags:1 qp_num:2 length:2 ah:2 src_qp_num:2 imm:4""");
+
+    /** Behind the entry of a write that is longer than 16 bits tell. */
+    private static final Layout LENGTH_OF_WRITE = Layout.of("length_hi:2");
+
     private static final int QUEUE_TYPE_SHIFT = 1;
     private static final int HAS_IMMEDIATE = 1 << 3;
+    private static final int OPERATION_SHIFT = 4;
+    private static final int OPERATION_WRITE = 2;
+
+    private static final int RESPONSE_HAS_DOORBELL = 1;
+    private static final int DOORBELL = 192;
+    private static final int CONSUMED_MASK = 0xffff;
+    private static final int SEQUENCE_MASK = 3 << 29;
+    private static final int ARM = 1 << 31;
 
     /** The number of an address handle that does not exist. */
     private static final int UNKNOWN = 0xffff;
@@ -33,6 +45,15 @@ final class EfaCompletionQueue implements CardCompletionQueue {
     private final int entryBytes;
     private final SharedPages pages;
 
+    /** Where events go, or null. */
+    private final CardEvents channel;
+
+    /** Where the program tells what it has taken, and asks for an event; null without events. */
+    private final SharedPages doorbell;
+
+    /** The sequence of the last request that has had its event. */
+    private int answered = -1;
+
     /** Counts the entries that were written to each ring. */
     private final int[] produced = new int[EfaCard.SUB_QUEUES];
 
@@ -43,10 +64,17 @@ final class EfaCompletionQueue implements CardCompletionQueue {
         entries = request.entries();
         entryBytes = REQUEST.at(request.in()).getInt("cq_entry_size");
         pages = EfaCard.pagesFor((long) EfaCard.SUB_QUEUES * entries * entryBytes);
-        RESPONSE.at(request.out())
+        channel = request.channel();
+        doorbell = channel == null ? null : EfaCard.pagesFor(EfaCard.PAGE);
+        View response = RESPONSE.at(request.out())
                 .set("q_mmap_key", card.publish(pages))
                 .set("q_mmap_size", pages.length())
                 .set("cq_idx", request.number());
+        if (doorbell != null) {
+            response.set("comp_mask", RESPONSE_HAS_DOORBELL)
+                    .set("db_off", DOORBELL)
+                    .set("db_mmap_key", card.publish(doorbell));
+        }
     }
 
     @Override
@@ -61,7 +89,7 @@ final class EfaCompletionQueue implements CardCompletionQueue {
 
     @Override
     public int withdrawEvents() {
-        return 0;
+        return channel == null ? 0 : channel.withdraw(handle);
     }
 
     @Override
@@ -74,19 +102,34 @@ final class EfaCompletionQueue implements CardCompletionQueue {
         return -Errno.EOPNOTSUPP;
     }
 
+    /** Writes the event that was asked for, if there are completions which were not taken. */
     @Override
     public boolean work() {
-        return false;
+        if (doorbell == null) {
+            return false;
+        }
+        int told = Memory.getIntAcquire(doorbell.address() + DOORBELL);
+        int sequence = told & SEQUENCE_MASK;
+        int written = produced[SENDS] + produced[RECEIVES] & CONSUMED_MASK;
+        if ((told & ARM) == 0 || sequence == answered || written == (told & CONSUMED_MASK)) {
+            return false;
+        }
+        answered = sequence;
+        channel.completion(handle);
+        return true;
     }
 
     @Override
     public void close() {
         card.free(pages);
+        if (doorbell != null) {
+            card.free(doorbell);
+        }
     }
 
     /** Tells that a send has ended. */
-    void sent(int pair, int id, EfaStatus status) {
-        complete(SENDS, entry(SENDS, pair, id, status), 0);
+    void sent(int pair, int id, int operation, EfaStatus status) {
+        complete(SENDS, entry(SENDS, pair, id, status), operation << OPERATION_SHIFT);
     }
 
     /** Tells that a receive has failed. */
@@ -111,6 +154,19 @@ final class EfaCompletionQueue implements CardCompletionQueue {
             Memory.copy(gid, entry.end(), 2 * Long.BYTES);
         }
         complete(RECEIVES, entry, immediate == null ? 0 : HAS_IMMEDIATE);
+    }
+
+    /** Tells of a write with immediate data, which has taken a receive; otherwise as {@link #received}. */
+    void written(int pair, int id, long length, Integer sender, int senderPair, int immediate) {
+        View entry = entry(RECEIVES, pair, id, EfaStatus.OK)
+                .set("length", length)
+                .set("ah", sender == null ? UNKNOWN : sender)
+                .set("src_qp_num", senderPair)
+                .set("imm", immediate);
+        if (entryBytes > ENTRY.size()) {
+            LENGTH_OF_WRITE.at(entry.end()).set("length_hi", length >>> Short.SIZE);
+        }
+        complete(RECEIVES, entry, HAS_IMMEDIATE | OPERATION_WRITE << OPERATION_SHIFT);
     }
 
     private View entry(int ring, int pair, int id, EfaStatus status) {

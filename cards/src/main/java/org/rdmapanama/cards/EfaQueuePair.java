@@ -39,6 +39,7 @@ final class EfaQueuePair implements CardQueuePair {
 
     private static final int OPERATION_SEND = 0;
     private static final int OPERATION_READ = 1;
+    private static final int OPERATION_WRITE = 2;
     private static final int OPERATION_MASK = 0xf;
     private static final int HAS_IMMEDIATE = 1 << 4;
     private static final int IS_INLINE = 1 << 5;
@@ -67,6 +68,7 @@ final class EfaQueuePair implements CardQueuePair {
     private final SharedPages sendRing;
     private final SharedPages receiveRing;
     private final int sends;
+    private final int sendBytes;
     private final int receives;
     private final NativeBlock message = new NativeBlock(EfaCard.MAX_MESSAGE + 2 * Long.BYTES);
     private final Queue<Receive> posted = new ArrayDeque<>();
@@ -113,9 +115,11 @@ final class EfaQueuePair implements CardQueuePair {
         sendCompletions = (EfaCompletionQueue) request.sendCompletions();
         receiveCompletions = (EfaCompletionQueue) request.receiveCompletions();
         View in = REQUEST.at(request.in());
-        sends = in.getInt("sq_ring_size") / SEND.size();
+        sends = Math.max(1, request.sends());
+        // Twice as large where the program wants more inline data.
+        sendBytes = in.getInt("sq_ring_size") / sends;
         receives = in.getInt("rq_ring_size") / RECEIVE.size();
-        sendRing = EfaCard.pagesFor(DESCRIPTORS + (long) sends * SEND.size());
+        sendRing = EfaCard.pagesFor(DESCRIPTORS + (long) sends * sendBytes);
         receiveRing = EfaCard.pagesFor((long) receives * RECEIVE.size());
         long doorbellKey = card.publish(doorbells);
         RESPONSE.at(request.out())
@@ -229,14 +233,14 @@ final class EfaQueuePair implements CardQueuePair {
     public boolean executeSends() {
         boolean busy = false;
         while (executed != announced) {
-            View send = SEND.at(sendRing.address() + DESCRIPTORS + (long) (executed & sends - 1) * SEND.size());
+            View send = SEND.at(sendRing.address() + DESCRIPTORS + (long) (executed & sends - 1) * sendBytes);
             EfaStatus status = execute(send);
             if (status == EfaStatus.REMOTE_RNR && (retryLimit == RETRY_WITHOUT_END || retries < retryLimit)) {
                 retries++;
                 return busy;
             }
             retries = 0;
-            sendCompletions.sent(number, send.getInt("req_id"), status);
+            sendCompletions.sent(number, send.getInt("req_id"), send.getInt("ctrl1") & OPERATION_MASK, status);
             executed = executed + 1 & COUNTER;
             if ((executed & sends - 1) == 0) {
                 phase++;
@@ -256,14 +260,18 @@ final class EfaQueuePair implements CardQueuePair {
             return EfaStatus.FLUSHED;
         }
         int operation = control & OPERATION_MASK;
-        if (operation != OPERATION_SEND && operation != OPERATION_READ) {
+        if (operation > OPERATION_WRITE) {
             return EfaStatus.UNSUPPORTED_OP;
         }
         Address to = file.address(send.getInt("ah"));
         if (to == null || to.domain() != request.protectionDomain()) {
             return EfaStatus.INVALID_AH;
         }
-        return operation == OPERATION_SEND ? send(send, to) : read(send, to);
+        return switch (operation) {
+            case OPERATION_SEND -> send(send, to);
+            case OPERATION_READ -> read(send, to);
+            default -> write(send, to);
+        };
     }
 
     /** Returns the address of memory that a key of this queue pair's protection domain gives access to, or 0. */
@@ -354,21 +362,35 @@ final class EfaQueuePair implements CardQueuePair {
         return EfaStatus.OK;
     }
 
+    /** Takes a receive, which there must be, for a write of the sender with immediate data. */
+    private void takeForWrite(EfaQueuePair sender, long length, int immediate) {
+        Receive receive = posted.remove();
+        receiveCompletions.written(number, receive.id(), length, addressOf(sender.ownGid()), sender.number, immediate);
+    }
+
     /** Returns the number of an address handle for a GID in memory, or null. */
     private Integer addressOf(long gid) {
         return file.addressOf(request.protectionDomain(), Memory.getNetLong(gid), Memory.getNetLong(gid + Long.BYTES));
     }
 
     private EfaStatus read(View send, Address to) {
+        return access(send, to, rdma_h.IBV_ACCESS_LOCAL_WRITE(), rdma_h.IBV_ACCESS_REMOTE_READ());
+    }
+
+    private EfaStatus write(View send, Address to) {
+        return access(send, to, 0, rdma_h.IBV_ACCESS_REMOTE_WRITE());
+    }
+
+    /** Reads or writes the memory of a peer, with the rights that each of the two needs. */
+    private EfaStatus access(View send, Address to, int localRight, int remoteRight) {
         View remote = BUFFER.at(send.addressOf("data"));
         View local = BUFFER.at(remote.end());
         long length = local.get("length");
         if (length > EfaCard.MAX_READ || remote.get("length") != length) {
             return EfaStatus.BAD_LENGTH;
         }
-        long target =
-                memory(local.getInt("key") & KEY_MASK, local.get("addr"), length, rdma_h.IBV_ACCESS_LOCAL_WRITE());
-        if (target == 0) {
+        long own = memory(local.getInt("key") & KEY_MASK, local.get("addr"), length, localRight);
+        if (own == 0) {
             return EfaStatus.INVALID_LKEY;
         }
         if (!isReachable(to)) {
@@ -381,11 +403,22 @@ final class EfaQueuePair implements CardQueuePair {
         if (peer.addressOf(ownGid()) == null) {
             return EfaStatus.REMOTE_UNKNOWN_PEER;
         }
-        long source = peer.memory(remote.getInt("key"), remote.get("addr"), length, rdma_h.IBV_ACCESS_REMOTE_READ());
-        if (source == 0) {
+        long far = peer.memory(remote.getInt("key"), remote.get("addr"), length, remoteRight);
+        if (far == 0) {
             return EfaStatus.REMOTE_BAD_ADDRESS;
         }
-        Memory.copy(source, target, length);
+        if (remoteRight == rdma_h.IBV_ACCESS_REMOTE_READ()) {
+            Memory.copy(far, own, length);
+            return EfaStatus.OK;
+        }
+        boolean takesReceive = (send.getInt("ctrl1") & HAS_IMMEDIATE) != 0;
+        if (takesReceive && peer.posted.isEmpty()) {
+            return EfaStatus.REMOTE_RNR;
+        }
+        Memory.copy(own, far, length);
+        if (takesReceive) {
+            peer.takeForWrite(this, length, send.getInt("immediate_data"));
+        }
         return EfaStatus.OK;
     }
 }

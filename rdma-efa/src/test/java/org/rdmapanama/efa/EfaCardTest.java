@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -36,6 +37,7 @@ import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.device.NodeType;
+import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -114,9 +116,12 @@ class EfaCardTest {
         assertEquals(2048, attributes.maxSendWorkRequests());
         assertEquals(2048, attributes.maxReceiveWorkRequests());
         assertEquals(1 << 30, attributes.maxRdmaBytes());
-        assertEquals(
-                Set.of(EfaCapability.RDMA_READ, EfaCapability.RNR_RETRY, EfaCapability.CQ_WITH_SGID),
-                attributes.capabilities());
+        Set<EfaCapability> expected =
+                EnumSet.of(EfaCapability.RDMA_READ, EfaCapability.RNR_RETRY, EfaCapability.CQ_WITH_SGID);
+        if (NativeLibrary.EFA.version().map(Integer::parseInt).orElseThrow() >= 46) {
+            expected.add(EfaCapability.RDMA_WRITE);
+        }
+        assertEquals(expected, attributes.capabilities());
         assertEquals(NodeType.UNSPECIFIED, context.nodeType());
     }
 
