@@ -137,7 +137,7 @@ maven() {
 
 # The Maven modules, each after those that it depends on.
 # shellcheck disable=SC2034 # for the scripts that source this
-maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-mlx5 cards rdma-cm rdma-efa rdma-nvme rdma-micrometer rdma-spark bench frameworks spark-jobs samples)
+maven_modules=(ffm-bindings rdma-panama rdma-soft rdma-efa rdma-mlx5 cards rdma-cm rdma-nvme rdma-micrometer rdma-spark bench frameworks spark-jobs samples)
 
 # Prints the Maven modules whose artifacts are published, separated by commas: those that the list of versions names, that
 # list, and the parent of all. Needs $here.
