@@ -55,6 +55,7 @@ class EfaRingsCardTest {
 
     // Operations: the first two can be posted, and all can be built.
     private static final int SEND_IMM = 1;
+    private static final int READ = 2;
     private static final int OPERATIONS = 5;
 
     // Flags of a completion.
@@ -110,16 +111,15 @@ class EfaRingsCardTest {
             operation = random.nextInt(forBuilder || random.nextInt(300) == 0 ? OPERATIONS : SEND_IMM + 1);
             boolean odd = random.nextInt(200) == 0;
             boolean remoteMemory = operation > SEND_IMM && !forReceive;
-            inlined = !forReceive && inline > 0 && (remoteMemory ? odd : random.nextInt(3) == 0);
-            // Odd ones have more segments than the queue pair takes. A builder has none without segments, and a receive
-            // of those
-            // never completes.
+            inlined = !forReceive && inline > 0 && (remoteMemory ? odd && operation != READ : random.nextInt(3) == 0);
+            // Writes have one segment and no inline data, reads one segment; the driver refuses odd ones. A builder has none without
+            // segments, and a receive of those never completes.
             int least = forBuilder || forReceive ? 1 : 0;
-            int most = odd ? EfaTwin.SEGMENTS : remoteMemory ? 1 : 2;
+            int most = remoteMemory && !odd ? 1 : EfaTwin.SEGMENTS;
             int count = least + random.nextInt(most - least + 1);
             offsets = new int[count];
             lengths = new int[count];
-            int room = odd ? inline + 10 : inline;
+            int room = inline;
             for (int i = 0; i < count; i++) {
                 lengths[i] = inlined ? random.nextInt(room + 1) : random.nextInt(3) * random.nextInt(36_000);
                 room -= inlined ? lengths[i] : 0;
@@ -132,7 +132,7 @@ class EfaRingsCardTest {
             switch (operation) {
                 case 0 -> request.send();
                 case SEND_IMM -> request.sendWithImmediate(immediate);
-                case 2 -> request.rdmaRead(remote, key);
+                case READ -> request.rdmaRead(remote, key);
                 case 3 -> request.rdmaWrite(remote, key);
                 default -> request.rdmaWriteWithImmediate(remote, key, immediate);
             }
@@ -148,7 +148,7 @@ class EfaRingsCardTest {
             switch (operation) {
                 case 0 -> builder.send();
                 case SEND_IMM -> builder.sendWithImmediate(immediate);
-                case 2 -> builder.rdmaRead(remote, key);
+                case READ -> builder.rdmaRead(remote, key);
                 case 3 -> builder.rdmaWrite(remote, key);
                 default -> builder.rdmaWriteWithImmediate(remote, key, immediate);
             }
@@ -233,9 +233,7 @@ class EfaRingsCardTest {
                 beginAnew();
             }
         }
-        while (!sends.isEmpty() || !receives.isEmpty()) {
-            complete();
-        }
+        completeAll();
         assertTrue(requests < 1000 || (refused > 0 && failed > 0), "nothing was refused, or nothing has failed");
     }
 
@@ -337,18 +335,22 @@ class EfaRingsCardTest {
         return twin.queuePair.tryPostReceive(twin.receives[0]);
     }
 
-    /** Both forget what is in their rings. */
+    private void completeAll() {
+        while (!sends.isEmpty() || !receives.isEmpty()) {
+            complete();
+        }
+    }
+
+    /**
+     * Both begin anew. They have nothing outstanding: libefa 65 would give one number to two work requests afterwards if
+     * completions had come in another order than the work requests.
+     */
     private void beginAnew() {
+        completeAll();
         driver.reset();
         direct.reset();
-        sends.clear();
-        receives.clear();
         position = 0;
         receivePosition = 0;
-        // In state RESET nothing is taken.
-        Plan[] plans = plans(false, false);
-        assertEquals(resultOf(() -> post(plans, driver)), resultOf(() -> post(plans, direct)));
-        assertEquals(resultOf(() -> postReceives(plans, driver)), resultOf(() -> postReceives(plans, direct)));
         driver.queuePair.activate();
         direct.queuePair.activate();
     }
@@ -363,7 +365,7 @@ class EfaRingsCardTest {
         assertEquals(
                 resultOf(() -> requestNotification(driver, solicited)),
                 resultOf(() -> requestNotification(direct, solicited)));
-        if (events) {
+        if (!solicited) {
             assertEquals(driver.completionCommand(), direct.completionCommand(), "request for a notification");
         }
     }

@@ -32,8 +32,7 @@ import org.rdmapanama.soft.memory.Memory;
 final class EfaTwin {
     static final int RECEIVE_BYTES = 16;
 
-    /** More than a work request of the queue pair may have. */
-    static final int SEGMENTS = 3;
+    static final int SEGMENTS = 2;
 
     private static final int CAPACITY = 256;
     private static final int COMPLETION_BYTES = 32;
@@ -83,7 +82,7 @@ final class EfaTwin {
                         new QueuePairOptions(QueuePairType.DRIVER, queue)
                                 .maxSendWorkRequests(60)
                                 .maxReceiveWorkRequests(30)
-                                .maxSegments(2, 2)
+                                .maxSegments(SEGMENTS, SEGMENTS)
                                 .maxInlineData(inline)
                                 .sendOperations(
                                         SendOperation.SEND,
