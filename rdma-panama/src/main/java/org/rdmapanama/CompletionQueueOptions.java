@@ -124,10 +124,11 @@ public final class CompletionQueueOptions {
 
     /**
      * Has Java read the ring of this queue itself, and write the rings of all queue pairs that report to it: posting and
-     * polling then call no function of the driver. Only for ConnectX cards (driver mlx5), with the module rdma-mlx5, on
-     * HotSpot and x86-64. The queue pairs must be of type RC, UC or UD, both their completion queues and their shared
-     * receive queue ({@link SharedReceiveQueueOptions#direct}) must be direct, and they bind no memory windows. Such a
-     * completion queue cannot be resized.
+     * polling then call no function of the driver. Only on HotSpot and x86-64, for ConnectX cards (driver mlx5) with the
+     * module rdma-mlx5, and for EFA devices (driver efa) with the module rdma-efa and rdma-core 60 or newer. The queue pairs
+     * must be of type RC, UC or UD, on EFA of type DRIVER or UD. Both their completion queues and their shared receive queue
+     * ({@link SharedReceiveQueueOptions#direct}) must be direct, and they bind no memory windows. Such a completion queue
+     * cannot be resized.
      *
      * <p>Off by default. With the system property {@code org.rdmapanama.direct=true} it is on for all completion queues and
      * shared receive queues of devices that can do it, also for those that are created without options.

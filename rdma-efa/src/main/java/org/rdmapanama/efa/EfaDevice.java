@@ -51,6 +51,9 @@ import org.rdmapanama.queue.QueuePairType;
  *         .to(peer, peerEndpoint.queuePairNumber(), qkey));
  * }
  *
+ * <p>Queue pairs whose completion queues are {@linkplain CompletionQueueOptions#direct direct} are posted to and polled
+ * without the driver. That needs libefa of rdma-core 60 or newer.
+ *
  * <p>Threads: as {@link Context}. Methods throw {@link WrongThreadException} when the arena is confined to another thread.
  */
 public final class EfaDevice {
