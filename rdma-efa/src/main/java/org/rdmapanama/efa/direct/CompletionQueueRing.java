@@ -146,7 +146,7 @@ final class CompletionQueueRing extends DirectCompletionQueue {
                 if (entry == 0) {
                     break;
                 }
-                if (!decode(entry, completions + count * WC_BYTES)) {
+                if (!decode(entry, RingMemory.known(completions) + count * WC_BYTES)) {
                     error = -Errno.EINVAL;
                     break;
                 }

@@ -73,8 +73,8 @@ final class ReceiveQueueRing {
         try {
             int before = position;
             int error = 0;
-            for (long wr = first; wr != 0; wr = RingMemory.getLong(wr + NEXT)) {
-                error = encode(wr);
+            for (long wr = first; wr != 0; wr = RingMemory.getLong(RingMemory.known(wr) + NEXT)) {
+                error = encode(RingMemory.known(wr));
                 if (error != 0) {
                     RingMemory.putLong(bad, wr);
                     break;
@@ -100,12 +100,12 @@ final class ReceiveQueueRing {
         }
         // A receive without segments has no descriptor, so that it never completes: as with the driver.
         long word = FIRST | ids.take(RingMemory.getLong(wr + WR_ID));
-        long sge = RingMemory.getLong(wr + LIST);
+        long sge = RingMemory.known(RingMemory.getLong(wr + LIST));
         for (int i = 0; i < count; i++, sge += SendQueueRing.SGE_BYTES) {
             long lengthAndKey = RingMemory.getLong(sge + SendQueueRing.SGE_LENGTH);
             long length = Math.min(lengthAndKey & 0xffff_ffffL, MAX_LENGTH);
             word |= length << LENGTH_SHIFT | (lengthAndKey >>> Integer.SIZE & KEY_MASK) << KEY_SHIFT;
-            long to = ring + (long) (position & mask) * ENTRY_BYTES;
+            long to = RingMemory.known(ring + (long) (position & mask) * ENTRY_BYTES);
             RingMemory.putLong(to, RingMemory.getLong(sge + SendQueueRing.SGE_ADDRESS));
             RingMemory.putLong(to + Long.BYTES, i == count - 1 ? word | LAST : word);
             position++;

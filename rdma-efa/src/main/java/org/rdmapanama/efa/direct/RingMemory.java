@@ -21,8 +21,17 @@ import org.rdmapanama.ffm.internal.Native;
 final class RingMemory {
     private static final MemorySegment MEMORY = Native.MEMORY;
 
-    /** All addresses that a process on x86-64 can have. With this mask the compiler needs no check of bounds. */
+    /** All addresses that a process on x86-64 can have. */
     private static final long ADDRESSES = 0x00ff_ffff_ffff_ffffL;
+
+    /**
+     * Masks an address for an access, so that the compiler needs no check of its bounds. It is wider than {@link #ADDRESSES}:
+     * behind {@link #known} the compiler sees that this changes nothing, and leaves it out.
+     */
+    private static final long ACCESSES = 0x3fff_ffff_ffff_ffffL;
+
+    /** What a buffer of the processor holds. */
+    private static final int BLOCK_BYTES = 64;
 
     // A path to memory through few methods: the compiler inlines only so many into each other.
     private static final VarHandle BYTE = JAVA_BYTE.varHandle();
@@ -33,37 +42,58 @@ final class RingMemory {
 
     private RingMemory() {}
 
+    /** Returns an address, in such a way that the compiler knows its range and that of all addresses close to it. */
+    static long known(long address) {
+        return address & ADDRESSES;
+    }
+
     static long getLong(long address) {
-        return (long) LONG_UNALIGNED.get(MEMORY, address & ADDRESSES);
+        return (long) LONG_UNALIGNED.get(MEMORY, address & ACCESSES);
     }
 
     static int getInt(long address) {
-        return (int) INT_UNALIGNED.get(MEMORY, address & ADDRESSES);
+        return (int) INT_UNALIGNED.get(MEMORY, address & ACCESSES);
     }
 
     static short getShort(long address) {
-        return (short) SHORT_UNALIGNED.get(MEMORY, address & ADDRESSES);
+        return (short) SHORT_UNALIGNED.get(MEMORY, address & ACCESSES);
     }
 
     /** Reads what the device may change at any time: each call reads it anew. */
     static byte getOpaque(long address) {
-        return (byte) BYTE.getOpaque(MEMORY, address & ADDRESSES);
+        return (byte) BYTE.getOpaque(MEMORY, address & ACCESSES);
     }
 
     static void putLong(long address, long value) {
-        LONG_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+        LONG_UNALIGNED.set(MEMORY, address & ACCESSES, value);
     }
 
     static void putInt(long address, int value) {
-        INT_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+        INT_UNALIGNED.set(MEMORY, address & ACCESSES, value);
     }
 
     static void putShort(long address, short value) {
-        SHORT_UNALIGNED.set(MEMORY, address & ADDRESSES, value);
+        SHORT_UNALIGNED.set(MEMORY, address & ACCESSES, value);
     }
 
     static void putByte(long address, byte value) {
-        BYTE.set(MEMORY, address & ADDRESSES, value);
+        BYTE.set(MEMORY, address & ACCESSES, value);
+    }
+
+    /**
+     * Stores zeros.
+     *
+     * @param bytes a multiple of 64, at least as much
+     */
+    static void zero(long address, int bytes) {
+        int done = 0;
+        do {
+            long block = known(address + done);
+            for (int i = 0; i < BLOCK_BYTES; i += Long.BYTES) {
+                putLong(block + i, 0);
+            }
+            done += BLOCK_BYTES;
+        } while (done < bytes);
     }
 
     static void copy(long from, long to, long bytes) {
@@ -76,13 +106,19 @@ final class RingMemory {
      *
      * @param from where to copy from
      * @param to where to copy to
-     * @param bytes a multiple of eight
+     * @param bytes a multiple of 64, at least as much
      */
-    static void copyToDevice(long from, long to, long bytes) {
-        for (long i = 0; i < bytes; i += Long.BYTES) {
-            putLong(to + i, getLong(from + i));
-            VarHandle.releaseFence();
-        }
+    static void copyToDevice(long from, long to, int bytes) {
+        int copied = 0;
+        do {
+            long source = known(from + copied);
+            long target = known(to + copied);
+            for (int i = 0; i < BLOCK_BYTES; i += Long.BYTES) {
+                putLong(target + i, getLong(source + i));
+                VarHandle.releaseFence();
+            }
+            copied += BLOCK_BYTES;
+        } while (copied < bytes);
     }
 
     /**
@@ -94,7 +130,7 @@ final class RingMemory {
      */
     @SuppressWarnings("ReturnValueIgnored") // what counts is the instruction
     static void flush(long address) {
-        int unused = (int) INT.getAndAdd(MEMORY, address & ADDRESSES, 0);
+        int unused = (int) INT.getAndAdd(MEMORY, address & ACCESSES, 0);
     }
 
     /**

@@ -164,8 +164,8 @@ final class SendQueueRing {
         try {
             int before = position;
             int error = 0;
-            for (long wr = first; wr != 0; wr = RingMemory.getLong(wr + NEXT)) {
-                error = encode(wr);
+            for (long wr = first; wr != 0; wr = RingMemory.getLong(RingMemory.known(wr) + NEXT)) {
+                error = encode(RingMemory.known(wr));
                 if (error != 0) {
                     RingMemory.putLong(bad, wr);
                     break;
@@ -225,10 +225,8 @@ final class SendQueueRing {
 
     /** Begins a work request. */
     void begin(int operation) {
-        entry = draftStart + (long) (position & mask) * entryBytes;
-        for (int i = 0; i < entryBytes; i += Long.BYTES) {
-            RingMemory.putLong(entry + i, 0);
-        }
+        entry = RingMemory.known(draftStart + (long) (position & mask) * entryBytes);
+        RingMemory.zero(entry, entryBytes);
         long phase = Integer.toUnsignedLong(rounds + (position >>> shift)) & 1;
         control = IS_META | FIRST_LAST_AND_SIGNALED | phase << PHASE_SHIFT | (long) operation << OPERATION_SHIFT;
         data = entry + DATA;

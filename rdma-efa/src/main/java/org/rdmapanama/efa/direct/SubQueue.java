@@ -51,7 +51,7 @@ final class SubQueue {
     }
 
     private long entry(int at) {
-        long entry = start + ((long) (at & mask) << ENTRY_SHIFT);
+        long entry = RingMemory.known(start + ((long) (at & mask) << ENTRY_SHIFT));
         int phase = (at >>> shift & 1) ^ 1;
         if ((RingMemory.getOpaque(entry + CompletionQueueRing.FLAGS) & PHASE) != phase) {
             return 0;

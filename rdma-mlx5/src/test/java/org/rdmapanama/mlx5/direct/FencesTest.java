@@ -1,36 +1,22 @@
 package org.rdmapanama.mlx5.direct;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import java.io.File;
-import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.HexFormat;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.MachineCode;
 
 /**
  * The machine code of what rings a doorbell, and of polling. No specification of Java promises what is expected here, so the
@@ -46,8 +32,6 @@ import org.rdmapanama.ffm.Program;
  * </ul>
  */
 class FencesTest {
-    private static final Path SOURCES = Path.of("src/main/java/org/rdmapanama/mlx5/direct");
-
     /** The others call this one, which is then in them; {@link RingLoop} calls it alone, too. */
     private static final String RING = "SendQueueRing::ring";
 
@@ -60,26 +44,24 @@ class FencesTest {
             .toList();
 
     private static final int WORDS_OF_BLOCK = 8;
-    private static final String PACKAGE = "org.rdmapanama.mlx5.direct.";
     private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
 
     @TempDir
     private Path folder;
 
-    private static void assumeSecondCompiler() {
-        String arch = System.getProperty("os.arch");
-        assumeTrue(arch.equals("amd64"), "the direct path is for x86-64 only, not " + arch);
-        String vm = ManagementFactory.getRuntimeMXBean().getVmName();
-        assumeTrue(vm.contains("Server"), "this JVM has no second compiler: " + vm);
-        assumeTrue(
-                Files.isExecutable(Path.of("/usr/bin/objdump")),
-                "no objdump (Debian: binutils) to decode instructions");
-    }
-
     @Test
     void shouldOrderStores() throws Exception {
-        assumeSecondCompiler();
+        MachineCode.assumeSecondCompiler();
         instructions(METHODS, List.of()).forEach((method, code) -> assertEquals("", fault(code), method));
+    }
+
+    private MachineCode code() {
+        return new MachineCode(RingLoop.class, folder);
+    }
+
+    private Map<String, List<String>> instructions(List<String> methods, List<String> classes, String... arguments)
+            throws Exception {
+        return code().of(methods, RING, classes, arguments);
     }
 
     /** Has each method that rings the doorbell of a queue pair checked, with its code. */
@@ -90,7 +72,7 @@ class FencesTest {
 
     @Test
     void shouldOrderStoresToAPageThatIsNotCached() throws Exception {
-        assumeSecondCompiler();
+        MachineCode.assumeSecondCompiler();
         whilePosting(List.of(), RingLoop.UNCACHED, (method, code) -> assertEquals("", faultOfUncached(code), method));
     }
 
@@ -108,14 +90,14 @@ class FencesTest {
     @ParameterizedTest
     @MethodSource("changesOfUncached")
     void shouldNoticeAChangeOfUncached(String file, String part, String replacement) throws Exception {
-        assumeSecondCompiler();
-        List<String> classes = List.of(mutated(file, part, replacement).toString());
+        MachineCode.assumeSecondCompiler();
+        List<String> classes = List.of(code().mutated(file, part, replacement).toString());
         whilePosting(classes, RingLoop.UNCACHED, (method, code) -> assertNotEquals("", faultOfUncached(code), method));
     }
 
     @Test
     void shouldOrderTheStoresOfACopy() throws Exception {
-        assumeSecondCompiler();
+        MachineCode.assumeSecondCompiler();
         whilePosting(List.of(), RingLoop.BLUE_FLAME, (method, code) -> assertEquals("", faultOfCopy(code), method));
     }
 
@@ -138,15 +120,18 @@ class FencesTest {
     @ParameterizedTest
     @MethodSource("changesOfCopying")
     void shouldNoticeAChangeOfCopying(String file, String part, String replacement) throws Exception {
-        assumeSecondCompiler();
-        List<String> classes = List.of(mutated(file, part, replacement).toString());
+        MachineCode.assumeSecondCompiler();
+        List<String> classes = List.of(code().mutated(file, part, replacement).toString());
         whilePosting(classes, RingLoop.BLUE_FLAME, (method, code) -> assertNotEquals("", faultOfCopy(code), method));
     }
 
     @Test
     void shouldReadTheOwnerFirst() throws Exception {
-        assumeSecondCompiler();
-        assertEquals("", faultOfPolling(instructions(List.of(POLL), List.of()).get(POLL)));
+        MachineCode.assumeSecondCompiler();
+        assertEquals(
+                "",
+                MachineCode.faultOfPolling(
+                        instructions(List.of(POLL), List.of()).get(POLL), "0x3f", "0x38"));
     }
 
     /** Changes of {@link CompletionQueueRing}, each of which must be noticed. */
@@ -163,10 +148,12 @@ class FencesTest {
     @ParameterizedTest
     @MethodSource("changesOfPolling")
     void shouldNoticeAnEarlyRead(String part, String replacement) throws Exception {
-        assumeSecondCompiler();
-        List<String> classes =
-                List.of(mutated("CompletionQueueRing.java", part, replacement).toString());
-        assertNotEquals("", faultOfPolling(instructions(List.of(POLL), classes).get(POLL)));
+        MachineCode.assumeSecondCompiler();
+        List<String> classes = List.of(
+                code().mutated("CompletionQueueRing.java", part, replacement).toString());
+        assertNotEquals(
+                "",
+                MachineCode.faultOfPolling(instructions(List.of(POLL), classes).get(POLL), "0x3f", "0x38"));
     }
 
     /** Changes of {@link RingMemory}, each of which must be noticed. */
@@ -183,30 +170,10 @@ class FencesTest {
     @ParameterizedTest
     @MethodSource("changes")
     void shouldNoticeAChange(String part, String replacement) throws Exception {
-        assumeSecondCompiler();
+        MachineCode.assumeSecondCompiler();
         List<String> classes =
-                List.of(mutated("RingMemory.java", part, replacement).toString());
+                List.of(code().mutated("RingMemory.java", part, replacement).toString());
         instructions(METHODS, classes).forEach((method, code) -> assertNotEquals("", fault(code), method));
-    }
-
-    /** Compiles a source file with a change, and returns the folder of its classes. */
-    private Path mutated(String name, String part, String replacement) throws IOException {
-        String source = Files.readString(SOURCES.resolve(name));
-        assertTrue(source.contains(part), () -> name + " has no '" + part + "' any more");
-        Path changed = Files.writeString(folder.resolve(name), source.replace(part, replacement));
-        int result = ToolProvider.getSystemJavaCompiler()
-                .run(
-                        null,
-                        null,
-                        null,
-                        "-proc:none",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-d",
-                        folder.toString(),
-                        changed.toString());
-        assertEquals(0, result);
-        return folder;
     }
 
     /**
@@ -214,19 +181,19 @@ class FencesTest {
      * be one store, of eight bytes; and the last store before them must be that of a number in network byte order.
      */
     static String fault(List<String> instructions) {
-        int before = next(instructions, 0, FencesTest::isLocked);
+        int before = MachineCode.next(instructions, 0, MachineCode::isLocked);
         if (before < 0) {
             return "no locked instruction";
         }
-        int after = next(instructions, before + 1, FencesTest::isLocked);
+        int after = MachineCode.next(instructions, before + 1, MachineCode::isLocked);
         if (after < 0) {
             return "one locked instruction";
         }
         List<String> between = instructions.subList(before + 1, after);
-        if (between.stream().anyMatch(FencesTest::leaves)) {
+        if (between.stream().anyMatch(MachineCode::leaves)) {
             return "a jump between the locked instructions: " + between;
         }
-        List<String> doorbells = between.stream().filter(FencesTest::stores).toList();
+        List<String> doorbells = between.stream().filter(MachineCode::stores).toList();
         if (doorbells.size() != 1 || !doorbells.get(0).matches("mov +%r([a-z][a-z]|\\d+),.*")) {
             return "not one store of eight bytes between the locked instructions: " + doorbells;
         }
@@ -235,8 +202,8 @@ class FencesTest {
 
     /** Says what is wrong with the last store before a locked instruction, which must be that of the doorbell record. */
     private static String faultBefore(List<String> instructions, int locked) {
-        for (int i = locked - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
-            if (stores(instructions.get(i))) {
+        for (int i = locked - 1; i >= 0 && !MachineCode.leaves(instructions.get(i)); i--) {
+            if (MachineCode.stores(instructions.get(i))) {
                 return isInNetworkByteOrder(instructions, i)
                         ? ""
                         : "not a number in network byte order before the locked instructions: " + instructions.get(i);
@@ -251,8 +218,8 @@ class FencesTest {
      * them is that of a number in network byte order.
      */
     static String faultOfCopy(List<String> instructions) {
-        int before = next(instructions, 0, FencesTest::isLocked);
-        int after = before < 0 ? -1 : next(instructions, before + 1, FencesTest::isLocked);
+        int before = MachineCode.next(instructions, 0, MachineCode::isLocked);
+        int after = before < 0 ? -1 : MachineCode.next(instructions, before + 1, MachineCode::isLocked);
         if (after < 0) {
             return "not two locked instructions";
         }
@@ -260,7 +227,7 @@ class FencesTest {
         if (between.stream().anyMatch(each -> each.matches("(call|ret).*"))) {
             return "a call or a return between the locked instructions: " + between;
         }
-        List<String> stores = between.stream().filter(FencesTest::stores).toList();
+        List<String> stores = between.stream().filter(MachineCode::stores).toList();
         if (stores.isEmpty() || stores.size() % WORDS_OF_BLOCK != 0) {
             return "not eight stores for each block: " + stores;
         }
@@ -287,18 +254,19 @@ class FencesTest {
      * the last number in network byte order, which is the doorbell record, eight bytes must be stored; and nothing is locked.
      */
     static String faultOfUncached(List<String> instructions) {
-        if (next(instructions, 0, FencesTest::isLocked) >= 0) {
+        if (MachineCode.next(instructions, 0, MachineCode::isLocked) >= 0) {
             return "a locked instruction";
         }
         int record = instructions.size() - 1;
-        while (record >= 0 && !(stores(instructions.get(record)) && isInNetworkByteOrder(instructions, record))) {
+        while (record >= 0
+                && !(MachineCode.stores(instructions.get(record)) && isInNetworkByteOrder(instructions, record))) {
             record--;
         }
         if (record < 0) {
             return "no store of a number in network byte order";
         }
-        int doorbell = next(instructions, record + 1, FencesTest::stores);
-        int end = next(instructions, record + 1, FencesTest::leaves);
+        int doorbell = MachineCode.next(instructions, record + 1, MachineCode::stores);
+        int end = MachineCode.next(instructions, record + 1, MachineCode::leaves);
         if (doorbell < 0 || (end >= 0 && end < doorbell)) {
             return "no store behind that of the doorbell record";
         }
@@ -314,142 +282,11 @@ class FencesTest {
             return false;
         }
         String register = "%" + matcher.group(1);
-        for (int i = store - 1; i >= 0 && !leaves(instructions.get(i)); i--) {
+        for (int i = store - 1; i >= 0 && !MachineCode.leaves(instructions.get(i)); i--) {
             if (instructions.get(i).endsWith(register)) {
                 return instructions.get(i).startsWith("bswap");
             }
         }
         return false;
-    }
-
-    /**
-     * Says what is wrong with the order in which an entry is read: nothing is, if it is empty. Its last byte, the owner, must be
-     * read before anything else of it.
-     */
-    static String faultOfPolling(List<String> instructions) {
-        Pattern owner = Pattern.compile("mov[sz]b. +0x3f\\(%(\\w+)\\),.*");
-        int reads = 0;
-        for (int i = 0; i < instructions.size(); i++) {
-            Matcher matcher = owner.matcher(instructions.get(i));
-            if (matcher.matches()) {
-                String early = readBefore(instructions, i, matcher.group(1));
-                if (early != null) {
-                    return "read before the owner: " + early;
-                }
-                String end = "mov +0x38\\(%" + matcher.group(1) + "\\),.*";
-                reads += next(instructions, i + 1, each -> each.matches(end)) < 0 ? 0 : 1;
-            }
-        }
-        return reads == 0 ? "no entry is read behind its owner: " + instructions : "";
-    }
-
-    /** Returns an instruction that uses the address in a register before an instruction, or null. */
-    private static String readBefore(List<String> instructions, int before, String register) {
-        Set<String> addresses = new HashSet<>(Set.of(register));
-        Pattern written = Pattern.compile("(\\w+) .*?(?:%(\\w+),)?%(\\w+)");
-        for (int i = before - 1; i >= 0 && !addresses.isEmpty(); i--) {
-            String each = instructions.get(i);
-            if (addresses.stream().anyMatch(address -> each.matches("(?!lea).*\\(%" + address + "\\).*"))) {
-                return each;
-            }
-            Matcher matcher = written.matcher(each);
-            boolean changes = !each.matches("(test|cmp|push).*");
-            if (changes && matcher.matches() && addresses.remove(matcher.group(3)) && each.startsWith("mov ")) {
-                addresses.add(String.valueOf(matcher.group(2)));
-            }
-        }
-        return null;
-    }
-
-    private static int next(List<String> instructions, int from, Predicate<? super String> wanted) {
-        for (int i = from; i < instructions.size(); i++) {
-            if (wanted.test(instructions.get(i))) {
-                return i;
-            }
-        }
-        return -1;
-    }
-
-    private static boolean isLocked(String instruction) {
-        return instruction.matches("lock (addl|xadd) .*");
-    }
-
-    /** Whether an instruction always leads elsewhere: a check that fails does so only if it does. */
-    private static boolean leaves(String instruction) {
-        return instruction.matches("(jmp|call|ret).*");
-    }
-
-    /** Whether an instruction stores to memory other than the stack. */
-    private static boolean stores(String instruction) {
-        return instruction.matches("v?mov\\w* +[%$]\\w+,[^%]*\\(.*") && !instruction.endsWith("(%rsp)");
-    }
-
-    /** Runs {@link RingLoop}, and returns the instructions that the second compiler made of each method. */
-    private Map<String, List<String>> instructions(List<String> methods, List<String> classes, String... arguments)
-            throws Exception {
-        List<String> path = new ArrayList<>(classes);
-        path.add(System.getProperty("java.class.path"));
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:-UsePerfData",
-                "-XX:-TieredCompilation",
-                "-XX:-BackgroundCompilation",
-                "-XX:+UnlockDiagnosticVMOptions",
-                "-XX:CompileCommand=quiet",
-                // Of what else runs, machine code takes more time than it saves.
-                "-XX:CompileCommand=compileonly," + PACKAGE + "*::*",
-                // It calls RING, which must not become a part of it.
-                "-XX:CompileCommand=exclude," + PACKAGE + "RingLoop::main"));
-        for (String method : methods) {
-            if (!method.equals(RING)) {
-                command.add("-XX:CompileCommand=dontinline," + PACKAGE + method);
-            }
-            command.add("-XX:CompileCommand=print," + PACKAGE + method);
-        }
-        command.addAll(List.of(
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                String.join(File.pathSeparator, path),
-                RingLoop.class.getName()));
-        command.addAll(List.of(arguments));
-        String output = Program.run(command.toArray(String[]::new));
-        Map<String, List<String>> instructions = new LinkedHashMap<>();
-        for (String method : methods) {
-            instructions.put(method, instructions(output, method));
-        }
-        return instructions;
-    }
-
-    /** Decodes the last machine code of a method that a JVM has printed. */
-    private List<String> instructions(String output, String method) throws IOException {
-        int title = output.lastIndexOf(" " + PACKAGE + method + " (");
-        int start = title < 0 ? -1 : output.indexOf("[MachCode]", title);
-        assertTrue(start >= 0, () -> "the JVM printed no machine code of " + method + ": " + output);
-        String code = output.substring(start, output.indexOf("[/MachCode]", start));
-        StringBuilder digits = new StringBuilder();
-        Matcher line =
-                Pattern.compile("(?m)^ *0x[0-9a-f]+: ((?:[0-9a-f]+[ |]*)+)$").matcher(code);
-        while (line.find()) {
-            digits.append(line.group(1).replaceAll("[ |]", ""));
-        }
-        byte[] bytes = HexFormat.of().parseHex(digits);
-        Path file = Files.write(folder.resolve("code"), bytes);
-        String text = Program.run(
-                "/usr/bin/objdump",
-                "-D",
-                "-w",
-                "--no-show-raw-insn",
-                "-b",
-                "binary",
-                "-m",
-                "i386:x86-64",
-                file.toString());
-        List<String> instructions = text.lines()
-                .filter(each -> each.matches(" +[0-9a-f]+:.*"))
-                .map(each -> each.substring(each.indexOf(':') + 1).strip())
-                .toList();
-        assertFalse(instructions.isEmpty(), () -> "no instructions: " + code);
-        return instructions;
     }
 }
