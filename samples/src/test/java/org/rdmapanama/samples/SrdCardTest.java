@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmapanama.ffm.NativeLibrary;
 import org.rdmapanama.testing.Lab;
 
 /** The commands over SRD, on an EFA card in memory. */
@@ -83,10 +84,24 @@ class SrdCardTest {
         assertTrue(client.out().contains("SRD"), client::toString);
     }
 
+    /** The driver tells that the device can write since rdma-core 46. */
+    @Test
+    void shouldWriteWhereTheDriverTellsThatTheDeviceCan() throws Exception {
+        int version = NativeLibrary.EFA.version().map(Integer::parseInt).orElseThrow();
+        Run client = measure("write-bw -n 200 -s 1MiB -t 8");
+        if (version >= 46) {
+            assertEquals(0, client.join(), client::toString);
+            assertTrue(client.out().contains("SRD"), client::toString);
+        } else {
+            assertTrue(client.join() != 0, client::toString);
+            assertTrue(
+                    client.err().contains("efa_0 does not say that it can do RDMA_WRITE over SRD"), client::toString);
+        }
+    }
+
     @Test
     void shouldSayWhatSrdOrTheDeviceCannotDo() throws Exception {
         String[][] refused = {
-            {"write-bw", "efa_0 does not say that it can do RDMA_WRITE over SRD"},
             {"write-lat", "which SRD may write before the others"},
             {"atomic-bw", "SRD does not support ATOMIC: it supports send, write and read"},
             {"send-bw -Q 4", "each of its messages has a completion"},
