@@ -29,7 +29,7 @@ final class EfaCard implements Card {
     private static final int PART_ID = 0xefa1;
     private static final int MAX_INLINE = 32;
 
-    /** With entries of twice the size, for drivers of rdma-core 64 and newer. */
+    /** With entries of twice the size, for drivers of rdma-core 63 and newer. */
     private static final int MAX_INLINE_OF_LARGE = 80;
 
     private static final int MAX_WORK = 1 << 11;
