@@ -1,5 +1,6 @@
 package org.rdmapanama.soft;
 
+import java.lang.invoke.VarHandle;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
@@ -183,6 +184,10 @@ final class Responder {
             return NOT_READY;
         }
         if (part > 0) {
+            // A program may look at the memory without a completion: it must see writes in their order. Costs an
+            // instruction on
+            // processors such as AArch64 only.
+            VarHandle.releaseFence();
             data.copyTo(placeOf(rkey, address) + done, part);
         }
         return VerbsConstants.SUCCESS;
@@ -192,6 +197,8 @@ final class Responder {
     int read(Payload answer, int rkey, long address, long bytes, long done, long part) {
         int status = checkAccess(rkey, address, bytes, VerbsConstants.REMOTE_READ);
         if (status == VerbsConstants.SUCCESS && part > 0) {
+            // The peer must see what a program writes in the order in which it reads, as above.
+            VarHandle.acquireFence();
             answer.copyFrom(placeOf(rkey, address) + done, part);
         }
         return status;
