@@ -50,6 +50,7 @@ final class PacketPeer implements AutoCloseable {
     private final int firstOfQueuePair;
 
     private final DatagramChannel channel;
+    private final SoftDevice soft;
     private final InetSocketAddress device;
     private final InvariantCrc crc = new InvariantCrc();
     private final ByteBuffer packet =
@@ -63,7 +64,7 @@ final class PacketPeer implements AutoCloseable {
 
     /** The same with options. */
     PacketPeer(SoftPair pair, QueuePairType type, ConnectOptions options) throws IOException {
-        SoftDevice soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
+        soft = SoftDevice.contextAt(pair.context.nativeAddress()).device();
         InetAddress own = soft.addresses().address(0);
         channel = DatagramChannel.open(StandardProtocolFamily.INET).bind(new InetSocketAddress(own, 0));
         channel.setOption(StandardSocketOptions.SO_RCVBUF, SoftPair.BYTES);
@@ -168,6 +169,16 @@ final class PacketPeer implements AutoCloseable {
     /** Returns the number of the next packet that the queue pair sends. */
     int nextNumber() throws IOException {
         return Psn.compare(psn(receive()), firstOfQueuePair);
+    }
+
+    /** Tells the device that answers of this peer take so long: it asks the peer when one takes longer. */
+    void answersTake(Duration usual) throws IOException {
+        soft.lock();
+        try {
+            soft.wire().peer(socket()).window.answered(usual.toNanos());
+        } finally {
+            soft.unlock();
+        }
     }
 
     /** How long to wait for an answer. */
