@@ -186,9 +186,12 @@ jvm_options() {
 }
 
 # Prints the options of JVMs that run tests. Quick tests draw less at random, repeat less, and try fewer orders of threads. A
-# run of all tests ends when nothing has happened for RDMA_TEST_LIMIT seconds.
+# run of all tests ends when nothing has happened for RDMA_TEST_LIMIT seconds. RDMA_TEST_PATIENCE makes the bounds of tests that
+# many times as long, and leaves hangs to that limit.
 test_options() {
     [ -z "${RDMA_TEST_LIMIT:-}" ] || echo "-Dtests.limit=$RDMA_TEST_LIMIT"
+    [ -z "${RDMA_TEST_PATIENCE:-}" ] ||
+        echo "-Dtests.patience=$RDMA_TEST_PATIENCE" -Djunit.jupiter.execution.timeout.mode=disabled
     [ -z "${RDMA_TEST_QUICK:-}" ] ||
         echo -D{fuzz.calls,flood.requests,hostile.datagrams,soak.messages}=12000 -D{hostile.packets,ring.records}=100000 \
             -Dhostile.changes=35000 -Dinterleavings.deviations=1 -Dbound.objects=4000 -D{cm.in.a.row,hostile.capsules}=1000 \

@@ -19,7 +19,7 @@ import org.rdmapanama.testing.Bound;
 /** Another program that runs beside a test; closing this ends it. */
 public final class Program implements AutoCloseable {
     /** Less than the tests' own limits, so that a failure shows what the program wrote. */
-    private static final int LIMIT_SECONDS = 100;
+    private static final int LIMIT_SECONDS = Bound.patient(100);
 
     /**
      * For the processes that end soon. They use the same memory again: a page that is touched for the first time is expensive
@@ -112,6 +112,7 @@ public final class Program implements AutoCloseable {
                 "-XX:+UseSerialGC",
                 "-XX:-UsePerfData",
                 "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(sameProperties(Bound.PATIENCE));
         command.addAll(options);
         command.addAll(List.of("-cp", classPath(), main.getName()));
         command.addAll(Arrays.asList(arguments));

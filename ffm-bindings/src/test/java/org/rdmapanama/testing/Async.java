@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 /** Runs a part of a test in a thread of its own. */
 public final class Async {
     /** Longer than anything that a test does in such a thread takes, even in an emulated machine. */
-    public static final Duration LIMIT = Duration.ofSeconds(60);
+    public static final Duration LIMIT = Duration.ofSeconds(Bound.patient(60));
 
     private Async() {}
 

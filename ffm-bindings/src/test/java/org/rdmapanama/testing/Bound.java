@@ -8,10 +8,17 @@ import java.util.function.Supplier;
 /**
  * The longest that a test waits for something, from the moment at which the bound is made or restarted. Every loop of a
  * test that waits has one, so that a test that would hang fails, and says what did not happen.
+ *
+ * <p>The system property {@code tests.patience} makes all bounds that many times as long, for processors that are emulated.
  */
 public final class Bound {
     /** Enough for everything that happens at once unless something is broken, even in an emulated machine. */
     public static final Duration USUAL = Duration.ofSeconds(10);
+
+    /** The name of the property, which programs that tests start need as well. */
+    public static final String PATIENCE = "tests.patience";
+
+    private static final int TIMES = Integer.getInteger(PATIENCE, 1);
 
     private static final int PAUSE_MILLIS = 1;
 
@@ -23,14 +30,19 @@ public final class Bound {
     private long start = System.nanoTime();
 
     private Bound(Duration limit) {
-        this.limit = limit;
-        nanos = limit.toNanos();
+        this.limit = limit.multipliedBy(TIMES);
+        nanos = this.limit.toNanos();
     }
 
     /** What somebody waits for. */
     @FunctionalInterface
     public interface Condition<E extends Exception> {
         boolean holds() throws E;
+    }
+
+    /** The seconds for what has no bound of this class, such as a wait for the end of a process. */
+    public static int patient(int seconds) {
+        return seconds * TIMES;
     }
 
     public static Bound usual() {
