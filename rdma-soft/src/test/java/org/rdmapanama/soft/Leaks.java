@@ -1,7 +1,10 @@
 package org.rdmapanama.soft;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.lang.foreign.Arena;
 import java.lang.ref.Cleaner;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.rdmapanama.CompletionQueue;
@@ -19,6 +22,9 @@ public final class Leaks {
     /** With "close" it closes the arena. */
     public static void main(String... arguments) throws InterruptedException {
         boolean closes = arguments.length > 0;
+        PrintStream errors = System.err;
+        ByteArrayOutputStream written = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
         CountDownLatch collected = new CountDownLatch(1);
         Cleaner cleaner = Cleaner.create();
         open(cleaner, collected, closes);
@@ -26,8 +32,15 @@ public final class Leaks {
             System.gc();
             return collected.await(100, TimeUnit.MILLISECONDS);
         });
-        // The detector's own thread may be a little later.
+        if (!closes) {
+            // The detector's own thread may be later, and its first line of the log takes long where the processor is
+            // slow.
+            Bound.ofSeconds(60).await("the detector says nothing", () -> written.size() > 0);
+        }
+        // Until a warning is complete, and for one too many.
         Thread.sleep(500);
+        errors.print(written.toString(StandardCharsets.UTF_8));
+        errors.flush();
     }
 
     private static void open(Cleaner cleaner, CountDownLatch collected, boolean closes) {
