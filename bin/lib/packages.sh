@@ -13,17 +13,16 @@ source_line() {
     echo "deb ${keys:+[signed-by=$keys] }$address $1 main"
 }
 
-# Fetches the packages $4 and following, and all that they depend on, of the release $2 for machines of the kind $3, such as
-# arm64, and unpacks them into the folder $1/root. What else is in $1 is lost. The apt of this has a state of its own, in which
-# nothing is installed, and this machine's apt learns nothing of it. It checks signatures, as always.
-unpack_packages() {
-    local folder=$1 release=$2 machine=$3 line package link
-    shift 3
-    command -v apt-get >/dev/null || die "this system has no apt, which fetches packages of Debian: $*"
+# Lets an apt know the packages of the release $2 for machines of the kind $3, such as arm64: the one whose APT_CONFIG is $1/options.
+# Its state is in the folder $1, whose contents are lost. Nothing is installed in it, and this machine's apt learns nothing of it.
+# It checks signatures, as always.
+make_own_apt() {
+    local folder=$1 release=$2 machine=$3 line
+    command -v apt-get >/dev/null || die "this system has no apt, which fetches packages of Debian $release"
     line=$(source_line "$release") || { quiet_apt_get update && line=$(source_line "$release"); } ||
-        die "apt of this machine knows no archive of Debian to take $* from: see apt-get indextargets"
+        die "apt of this machine knows no archive of Debian to take packages of $release from: see apt-get indextargets"
     rm -rf "$folder"
-    mkdir -p "$folder"/{lists/partial,archives/partial,none,root}
+    mkdir -p "$folder"/{lists/partial,archives/partial,none}
     : >"$folder/status"
     echo "$line" >"$folder/sources.list"
     cat >"$folder/options" <<END
@@ -40,11 +39,20 @@ APT::Sandbox::User "";
 END
     # A generous limit: apt itself gives up on a silent server, but not on a slow one. Without the option apt forgives a server
     # that cannot be reached.
-    if ! APT_CONFIG=$folder/options timeout 3600 apt-get -q -o APT::Update::Error-Mode=any update >"$folder/log" 2>&1 ||
-        ! APT_CONFIG=$folder/options timeout 3600 apt-get -q -y --no-install-recommends --download-only install "$@" \
-            >>"$folder/log" 2>&1; then
+    APT_CONFIG=$folder/options timeout 3600 apt-get -q -o APT::Update::Error-Mode=any update >"$folder/log" 2>&1 ||
+        die "could not fetch the list of packages of Debian $release: is there a network? What apt printed is in $folder/log"
+}
+
+# Fetches the packages $4 and following, and all that they depend on, of the release $2 for machines of the kind $3, and unpacks
+# them into the folder $1/root. What else is in $1 is lost.
+unpack_packages() {
+    local folder=$1 release=$2 machine=$3 package link
+    shift 3
+    make_own_apt "$folder" "$release" "$machine"
+    mkdir "$folder/root"
+    APT_CONFIG=$folder/options timeout 3600 apt-get -q -y --no-install-recommends --download-only install "$@" \
+        >>"$folder/log" 2>&1 ||
         die "could not fetch $1 and others: is there a network? What apt printed is in $folder/log"
-    fi
     for package in "$folder"/archives/*.deb; do
         dpkg-deb -x "$package" "$folder/root"
     done
