@@ -2,14 +2,8 @@ package org.rdmapanama.spark.transfer;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.ProtectionDomain;
-import org.rdmapanama.memory.AccessFlag;
 
 /** A whole file that is mapped and registered, so that peers may read it. {@link FileRegions} owns it. */
 final class FileRegion {
@@ -60,13 +54,10 @@ final class FileRegion {
      * @throws IOException when it cannot be opened or mapped
      * @throws org.rdmapanama.VerbsException when it cannot be registered
      */
-    void open(ProtectionDomain domain) throws IOException {
+    void open(FileRegistrar registrar) throws IOException {
         arena = Arena.ofShared();
-        // Soft-RoCE of Linux 6.1 pins pages for writing even for reads only, so the mapping must allow it.
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            MemorySegment memory = channel.map(MapMode.READ_WRITE, 0, bytes, arena);
-            // Closing this unmaps the file, and only after it is deregistered.
-            region = domain.registerUnsafe(memory, AccessFlag.REMOTE_READ);
+        try {
+            region = registrar.register(file, bytes, arena);
         } catch (IOException | RuntimeException | Error e) {
             arena.close();
             throw e;

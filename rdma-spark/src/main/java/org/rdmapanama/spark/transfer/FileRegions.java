@@ -15,6 +15,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.VerbsException;
+import org.rdmapanama.memory.AccessFlag;
 
 /**
  * The files that peers may read. They are registered when they are first asked for, and stay so until others need the room:
@@ -25,7 +26,7 @@ import org.rdmapanama.VerbsException;
 final class FileRegions implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(FileRegions.class);
 
-    private final ProtectionDomain domain;
+    private final FileRegistrar registrar;
     private final long budget;
     private final ReentrantLock lock = new ReentrantLock();
 
@@ -42,7 +43,7 @@ final class FileRegions implements AutoCloseable {
     final LongAdder evicted = new LongAdder();
 
     FileRegions(ProtectionDomain domain, long budget) {
-        this.domain = domain;
+        registrar = new FileRegistrar(memory -> domain.registerUnsafe(memory, AccessFlag.REMOTE_READ));
         this.budget = budget;
     }
 
@@ -134,7 +135,7 @@ final class FileRegions implements AutoCloseable {
     private void open(FileRegion region) throws IOException {
         boolean opened = false;
         try {
-            region.open(domain);
+            region.open(registrar);
             opened = true;
             registered.increment();
         } finally {

@@ -294,6 +294,20 @@ class BlockTransferTest {
     }
 
     @Test
+    void shouldMapFilesForReadingOnly() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 10_000);
+        Path file = places.get(blocks.getFirst()).file();
+        try (Pair pair = new Pair()) {
+            pair.assertAll(blocks);
+            List<String> mappings = Files.readAllLines(Path.of("/proc/self/maps")).stream()
+                    .filter(each -> each.endsWith(file.toString()))
+                    .toList();
+            assertEquals(1, mappings.size(), mappings::toString);
+            assertTrue(mappings.getFirst().contains(" r--s "), mappings::toString);
+        }
+    }
+
+    @Test
     void shouldLetTheFileGoThatWasNotUsedForLongest() throws Exception {
         List<BlockRange> first = write(1, 7, 10_000);
         List<BlockRange> second = write(1, 8, 10_000);
