@@ -372,7 +372,8 @@ public final class BlockServer implements AutoCloseable {
         try {
             FileRegion region = regions.lend(place.file(), block.shuffle());
             if (region == null) {
-                Messages.notLent(message, index, Messages.BUDGET_SPENT);
+                Messages.notLent(
+                        message, index, regions.isTooLarge(place.file()) ? Messages.TOO_LARGE : Messages.BUDGET_SPENT);
                 return;
             }
             if (!lent.add(region)) {

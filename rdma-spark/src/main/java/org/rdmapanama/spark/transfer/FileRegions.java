@@ -101,6 +101,17 @@ final class FileRegions implements AutoCloseable {
         return region;
     }
 
+    /**
+     * Returns whether a file that was not lent can never be, because it is larger than the whole budget. Without a budget there
+     * is no such file: then nothing is lent.
+     *
+     * @param file the file
+     * @throws IOException when there is no such file any more
+     */
+    boolean isTooLarge(Path file) throws IOException {
+        return budget > 0 && Files.size(file) > budget;
+    }
+
     /** Returns the region of a file, once it is registered; null if there is none. */
     private FileRegion await(Path file) throws InterruptedException {
         FileRegion known = regions.get(file);

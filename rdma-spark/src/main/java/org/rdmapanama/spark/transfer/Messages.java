@@ -34,6 +34,9 @@ final class Messages {
     static final int BUDGET_SPENT = 2;
     static final int NOT_REGISTERED = 3;
 
+    /** The file is larger than all that the server may register at once, which never changes. */
+    static final int TOO_LARGE = 4;
+
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(BIG_ENDIAN);
 

@@ -33,6 +33,8 @@ final class ServerLink {
     private static final int RECEIVED = 1 << 17;
     private static final int INDEX = SENT - 1;
 
+    private static final String TOO_LARGE = "its file is larger than the whole budget of the server";
+
     /**
      * How long a server is not asked again that had no room for any of the blocks of a question. Asking takes a tenth of a
      * millisecond or more of both processes and of the task that waits, and is useless as long as there is no room.
@@ -67,6 +69,8 @@ final class ServerLink {
 
     /** When it last had something to do. */
     private long used = System.nanoTime();
+
+    private final TooLargeOutputs tooLarge = new TooLargeOutputs();
 
     /** Whether the server had no room for what it was asked for last, and when that was. */
     private boolean hadNoRoom;
@@ -121,6 +125,10 @@ final class ServerLink {
     }
 
     void fetch(Fetch fetch) {
+        if (fetch.blocks().stream().allMatch(tooLarge::has)) {
+            fetch.fail(TOO_LARGE);
+            return;
+        }
         if (hadNoRoom && System.nanoTime() - refused < PAUSE_NANOS) {
             fetch.fail("the server has had no room in its budget of registered memory for others");
             return;
@@ -210,11 +218,10 @@ final class ServerLink {
     /** Finds memory for what is lent, and queues the reads. */
     private void group(Fetch fetch, MemorySegment answer) {
         Fetch.Group last = null;
-        boolean noRoom = true;
+        noteRoom(fetch, answer);
         for (int i = 0; i < fetch.blocks().size(); i++) {
             long length = Messages.length(answer, i);
             int outcome = Messages.outcome(answer, i);
-            noRoom = noRoom && outcome == Messages.BUDGET_SPENT;
             if (outcome != Messages.LENT || length < 0) {
                 fetch.unavailable(i, reason(outcome));
             } else if (length > Integer.MAX_VALUE) {
@@ -229,8 +236,6 @@ final class ServerLink {
                 fetch.groups().add(last);
             }
         }
-        hadNoRoom = noRoom;
-        refused = System.nanoTime();
         for (Fetch.Group group : new ArrayList<>(fetch.groups())) {
             RegisteredBuffer buffer = group.length() < 0 ? null : pool.tryAllocate(group.length(), 1);
             if (buffer == null) {
@@ -246,11 +251,29 @@ final class ServerLink {
         }
     }
 
+    /** Notes whether there was no room for anything, and which files there is never room for: these say nothing of others. */
+    private void noteRoom(Fetch fetch, MemorySegment answer) {
+        int spent = 0;
+        int others = 0;
+        for (int i = 0; i < fetch.blocks().size(); i++) {
+            switch (Messages.outcome(answer, i)) {
+                case Messages.TOO_LARGE -> tooLarge.add(fetch.blocks().get(i));
+                case Messages.BUDGET_SPENT -> spent++;
+                default -> others++;
+            }
+        }
+        if (spent > 0 || others > 0) {
+            hadNoRoom = others == 0;
+            refused = System.nanoTime();
+        }
+    }
+
     private static String reason(int outcome) {
         return switch (outcome) {
             case Messages.NOT_FOUND -> "the server does not find it in a file";
             case Messages.BUDGET_SPENT -> "the server has no room in its budget of registered memory";
             case Messages.NOT_REGISTERED -> "the server cannot register its file";
+            case Messages.TOO_LARGE -> TOO_LARGE;
             default -> "the server does not lend it";
         };
     }

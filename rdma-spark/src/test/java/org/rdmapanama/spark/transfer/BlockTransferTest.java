@@ -268,28 +268,91 @@ class BlockTransferTest {
 
     @Test
     void shouldNotAskAgainAtOnceWhereThereIsNoRoom() throws Exception {
-        List<BlockRange> large = write(1, 7, 20_000);
-        List<BlockRange> small = write(1, 8, 10_000);
+        List<BlockRange> lent = write(1, 6, 15_000);
+        List<BlockRange> large = write(1, 7, 10_000);
+        List<BlockRange> small = write(1, 8, 5_000);
         AtomicInteger asked = new AtomicInteger();
-        BlockFiles files = block -> {
+        CountDownLatch hasArrived = new CountDownLatch(1);
+        CountDownLatch isRead = new CountDownLatch(1);
+        // Its lease lasts until its listener returns.
+        Result reading = new Result(lent.size()) {
+            @Override
+            public void arrived(BlockRange block, FetchedBlock buffer) {
+                hasArrived.countDown();
+                awaitLatch(isRead);
+                super.arrived(block, buffer);
+            }
+        };
+        try (Pair pair = new Pair(counting(asked), pinning(20_000), SETTINGS, SECRET);
+                BlockClient reader = BlockClient.start(SETTINGS, SECRET)) {
+            try {
+                reader.fetch(pair.server.address(), lent, reading);
+                assertTrue(hasArrived.await(60, TimeUnit.SECONDS), "the block that is to be lent has not arrived");
+                asked.set(0);
+                long start = System.nanoTime();
+                int fetches = 100;
+                for (int i = 0; i < fetches; i++) {
+                    pair.assertNone(large, "room in its budget");
+                }
+                long pauses = (System.nanoTime() - start) / ServerLink.PAUSE_NANOS;
+                assertTrue(asked.get() <= 1 + pauses, () -> asked + " questions in " + pauses + " pauses");
+                // But later.
+                while (pair.fetch(small).arrived.isEmpty()) {
+                    assertTrue(System.nanoTime() - start < 60_000_000_000L, "it is not asked again");
+                    Thread.sleep(10);
+                }
+                // What has arrived ends the pause.
+                pair.assertNone(large, "the server has no room in its budget");
+            } finally {
+                isRead.countDown();
+            }
+            reading.await();
+        }
+        assertEquals(Set.copyOf(lent), reading.arrived.keySet());
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            assertTrue(latch.await(60, TimeUnit.SECONDS), "it was never let go");
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Counts how often the server is asked for a block. */
+    private BlockFiles counting(AtomicInteger asked) {
+        return block -> {
             asked.incrementAndGet();
             return locate(block);
         };
-        try (Pair pair = new Pair(files, pinning(10_000), SETTINGS, SECRET)) {
-            long start = System.nanoTime();
-            int fetches = 100;
-            for (int i = 0; i < fetches; i++) {
-                pair.assertNone(large, "room in its budget");
-            }
-            long pauses = (System.nanoTime() - start) / ServerLink.PAUSE_NANOS;
-            assertTrue(asked.get() <= 1 + pauses, () -> asked + " questions in " + pauses + " pauses");
-            // But later.
-            while (pair.fetch(small).arrived.isEmpty()) {
-                assertTrue(System.nanoTime() - start < 60_000_000_000L, "it is not asked again");
-                Thread.sleep(10);
-            }
-            // What has arrived ends the pause.
-            pair.assertNone(large, "the server has no room in its budget");
+    }
+
+    @Test
+    void shouldReadOtherFilesWhereOneIsLargerThanTheBudget() throws Exception {
+        List<BlockRange> large = write(1, 7, 10_000, 10_001);
+        List<BlockRange> small = write(1, 8, 10_000);
+        List<BlockRange> both = new ArrayList<>(large);
+        both.addAll(small);
+        try (Pair pair = new Pair(pinning(20_000), SETTINGS)) {
+            pair.assertNone(large, "larger than the whole budget");
+            // At once, and not after the pause that follows when there is no room.
+            pair.assertAll(small);
+            Result result = pair.fetch(both);
+            assertEquals(Set.copyOf(small), result.arrived.keySet());
+            assertEquals(Set.copyOf(large), result.unavailable.keySet());
+            pair.assertAll(small);
+        }
+    }
+
+    @Test
+    void shouldNotAskAgainForAFileThatIsLargerThanTheBudget() throws Exception {
+        List<BlockRange> large = write(1, 7, 10_000, 10_001, 10_002);
+        AtomicInteger asked = new AtomicInteger();
+        try (Pair pair = new Pair(counting(asked), pinning(20_000), SETTINGS, SECRET)) {
+            pair.assertNone(large.subList(0, 1), "larger than the whole budget");
+            pair.assertNone(large, "larger than the whole budget");
+            pair.assertNone(large.subList(1, 3), "larger than the whole budget");
+            assertEquals(1, asked.get(), "questions for one file");
         }
     }
 
