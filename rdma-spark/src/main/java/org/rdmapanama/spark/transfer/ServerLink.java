@@ -72,6 +72,9 @@ final class ServerLink {
 
     private final TooLargeOutputs tooLarge = new TooLargeOutputs();
 
+    /** When something has completed last, or when a fetch began to wait for a slot. */
+    private long moved;
+
     /** Whether the server had no room for what it was asked for last, and when that was. */
     private boolean hadNoRoom;
 
@@ -133,6 +136,9 @@ final class ServerLink {
             fetch.fail("the server has had no room in its budget of registered memory for others");
             return;
         }
+        if (queued.isEmpty()) {
+            moved = System.nanoTime();
+        }
         queued.add(fetch);
         ask();
     }
@@ -187,6 +193,7 @@ final class ServerLink {
                     read(id);
                 }
             }
+            moved = System.nanoTime();
             read();
             ask();
         }
@@ -321,8 +328,14 @@ final class ServerLink {
         send(slot, releaseOf(slot), Messages.HEADER);
     }
 
-    /** Returns whether a fetch has taken too long. */
+    /**
+     * Returns whether a fetch has taken too long, or waits for a slot and nothing goes on: a server that posts no receives keeps
+     * the messages of all slots on their way for ever.
+     */
     boolean isLate(long now) {
+        if (!queued.isEmpty() && now - moved > fetchNanos) {
+            return true;
+        }
         for (Fetch each : fetches) {
             if (each != null && each.isLate(now)) {
                 return true;
