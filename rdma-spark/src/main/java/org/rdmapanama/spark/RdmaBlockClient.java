@@ -102,28 +102,43 @@ final class RdmaBlockClient extends BlockStoreClient {
 
             @Override
             public void arrived(BlockRange block, FetchedBlock bytes) {
-                RdmaBlockBuffer buffer = new RdmaBlockBuffer(bytes);
-                counters.arrived(buffer.size());
                 try {
+                    counters.arrived(bytes.memory().byteSize());
                     // Retains it.
-                    listener.onBlockFetchSuccess(blocks.get(block), buffer);
+                    listener.onBlockFetchSuccess(blocks.get(block), new RdmaBlockBuffer(bytes));
+                } catch (RuntimeException | Error e) {
+                    // Otherwise a task waits for it. It must not come again by TCP: the task may have it already.
+                    listener.onBlockFetchFailure(blocks.get(block), e);
+                    throw e;
                 } finally {
-                    buffer.release();
+                    bytes.release();
                     tell();
                 }
             }
 
             @Override
             public void unavailable(BlockRange block, String reason) {
-                LOG.debug("{} of executor {} comes by TCP: {}", block, executor, reason);
-                left.add(blocks.get(block));
-                tell();
+                try {
+                    LOG.debug("{} of executor {} comes by TCP: {}", block, executor, reason);
+                    left.add(blocks.get(block));
+                } catch (RuntimeException | Error e) {
+                    listener.onBlockFetchFailure(blocks.get(block), e);
+                    throw e;
+                } finally {
+                    tell();
+                }
             }
 
             private void tell() {
                 told++;
                 if (told == blocks.size() && !left.isEmpty()) {
-                    falling.execute(() -> fallBack(host, port, executor, left.toArray(String[]::new), listener));
+                    try {
+                        falling.execute(() -> fallBack(host, port, executor, left.toArray(String[]::new), listener));
+                    } catch (RuntimeException | Error e) {
+                        // Such as that there is no memory for a thread.
+                        left.forEach(id -> listener.onBlockFetchFailure(id, e));
+                        throw e;
+                    }
                 }
             }
         });
@@ -133,7 +148,7 @@ final class RdmaBlockClient extends BlockStoreClient {
         counters.othersFetched(ids.length);
         try {
             other.fetchBlocks(host, port, executor, ids, counters.counting(listener), null);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // Otherwise a task waits for them.
             for (String id : ids) {
                 listener.onBlockFetchFailure(id, e);

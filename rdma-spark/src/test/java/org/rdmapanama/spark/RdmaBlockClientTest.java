@@ -187,6 +187,40 @@ class RdmaBlockClientTest {
         }
     }
 
+    @Test
+    void shouldTellOfABlockThatATaskHasNoMemoryFor() throws Exception {
+        Path file = Files.write(folder.resolve("blocks"), CONTENT);
+        BlockFiles files = block -> new BlockFiles.Location(file, 0, CONTENT.length);
+        try (BlockServer server = BlockServer.start(ANY, files, pinning(1 << 20), SECRET);
+                BlockClient client = BlockClient.start(pinning(0), SECRET);
+                Names sparks = new Names()) {
+            RdmaBlockClient blocks = new RdmaBlockClient(
+                    client, sparks, executor -> Optional.of(server.address()), new ShuffleCounters());
+            Result result = new Result(2);
+            BlockFetchingListener poor = new BlockFetchingListener() {
+                @Override
+                public void onBlockFetchSuccess(String block, ManagedBuffer buffer) {
+                    if (block.equals("shuffle_1_7_0")) {
+                        throw new OutOfMemoryError("on purpose");
+                    }
+                    result.onBlockFetchSuccess(block, buffer);
+                }
+
+                @Override
+                public void onBlockFetchFailure(String block, Throwable failure) {
+                    result.onBlockFetchFailure(block, failure);
+                }
+            };
+            String[] ids = {"shuffle_1_7_0", "shuffle_1_8_0"};
+            blocks.fetchBlocks("127.0.0.1", 1, "other", ids, poor, null);
+            result.await();
+            assertEquals(List.of("shuffle_1_7_0"), List.copyOf(result.failed.keySet()));
+            assertEquals(List.of("shuffle_1_8_0"), List.copyOf(result.arrived.keySet()));
+            // It might come twice.
+            assertEquals(List.of(), sparks.asked);
+        }
+    }
+
     /** In place of Spark's client: every block has its name as its bytes. */
     private static final class Names extends BlockStoreClient {
         private final List<List<String>> asked = new ArrayList<>();

@@ -144,7 +144,8 @@ public final class BlockClient implements AutoCloseable {
                 workOnce();
             } catch (InterruptedException e) {
                 break;
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
+                // All fetches of this process need this thread.
                 LOG.warn("blocks are fetched on after: {}", e.getMessage(), e);
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
@@ -161,8 +162,8 @@ public final class BlockClient implements AutoCloseable {
                     server.link.queue().requestNotification(false);
                 }
                 server.link.progress();
-            } catch (RuntimeException e) {
-                lose(server, e.getMessage());
+            } catch (RuntimeException | Error e) {
+                lose(server, reason(e));
             }
         }
         for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
@@ -208,18 +209,32 @@ public final class BlockClient implements AutoCloseable {
         }
     }
 
+    /** Returns what to tell of a failure. Not all of them have a message. */
+    private static String reason(Throwable failure) {
+        return failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    }
+
+    /** Begins a fetch. Does not throw, because other fetches may wait behind it. */
     private void fetch(InetSocketAddress address, Fetch fetch) {
+        Server server = null;
+        try {
+            server = servers.computeIfAbsent(address, Server::new);
+            begin(server, fetch);
+        } catch (RuntimeException | Error e) {
+            LOG.warn("blocks of {} cannot be fetched", address, e);
+            if (server != null && server.link != null) {
+                lose(server, reason(e));
+            }
+            // It may not have come so far that the server's link knows it.
+            fetch.fail(reason(e));
+        }
+    }
+
+    private void begin(Server server, Fetch fetch) {
         if (closed) {
             fetch.fail("this process stops");
-            return;
-        }
-        Server server = servers.computeIfAbsent(address, Server::new);
-        if (server.link != null) {
-            try {
-                server.link.fetch(fetch);
-            } catch (RuntimeException e) {
-                lose(server, e.getMessage());
-            }
+        } else if (server.link != null) {
+            server.link.fetch(fetch);
         } else if (server.isConnecting) {
             server.beforeConnected.add(fetch);
         } else if (System.nanoTime() - server.next < 0) {
@@ -231,6 +246,9 @@ public final class BlockClient implements AutoCloseable {
                 connecting.execute(() -> connect(server));
             } catch (RejectedExecutionException e) {
                 connected(server, null, "this process stops");
+            } catch (RuntimeException | Error e) {
+                // Such as that there is no memory for a thread.
+                connected(server, null, reason(e));
             }
         }
     }
@@ -249,8 +267,8 @@ public final class BlockClient implements AutoCloseable {
             connection = client.connect(server.address, options, settings.connectTimeout());
         } catch (InterruptedException e) {
             reason = "this process stops";
-        } catch (RuntimeException | OutOfMemoryError e) {
-            reason = e.getMessage();
+        } catch (RuntimeException | Error e) {
+            reason = reason(e);
         }
         RdmaConnection made = connection;
         String why = reason;
@@ -279,11 +297,11 @@ public final class BlockClient implements AutoCloseable {
                     "blocks of {} are read through {}",
                     server.address,
                     connection.queuePair().context());
-        } catch (RuntimeException | OutOfMemoryError e) {
+        } catch (RuntimeException | Error e) {
             if (server.link == null) {
                 connection.close();
             }
-            lose(server, e.getMessage());
+            lose(server, reason(e));
         }
         waiting.forEach(each -> fetch(server.address, each));
     }

@@ -2,7 +2,7 @@ package org.rdmapanama.spark.transfer;
 
 /**
  * Is told what comes of a fetch: of each block one of the two. The thread that calls it serves all fetches, so it must not
- * wait. An exception that it throws is logged, and concerns that block only.
+ * wait. What it throws is logged, and concerns that block only.
  */
 public interface BlockListener {
     /**

@@ -149,21 +149,26 @@ final class Fetch {
     }
 
     void arrived(int block, FetchedBlock buffer) {
-        tell(block, () -> listener.arrived(blocks.get(block), buffer));
+        told[block] = true;
+        try {
+            listener.arrived(blocks.get(block), buffer);
+        } catch (RuntimeException | Error e) {
+            hasFailed(block, e);
+        }
     }
 
     void unavailable(int block, String reason) {
-        tell(block, () -> listener.unavailable(blocks.get(block), reason));
+        told[block] = true;
+        try {
+            listener.unavailable(blocks.get(block), reason);
+        } catch (RuntimeException | Error e) {
+            hasFailed(block, e);
+        }
     }
 
     /** A listener that fails must not keep others from what they wait for, nor the connection that all of them share. */
-    private void tell(int block, Runnable call) {
-        told[block] = true;
-        try {
-            call.run();
-        } catch (RuntimeException e) {
-            LOG.warn("The listener of a fetch has failed when it was told of {}", blocks.get(block), e);
-        }
+    private void hasFailed(int block, Throwable failure) {
+        LOG.warn("The listener of a fetch has failed when it was told of {}", blocks.get(block), failure);
     }
 
     /** Gives the memory back, to which nothing is written any more, and tells of all blocks that have not arrived. */

@@ -222,6 +222,27 @@ class BlockTransferTest {
         }
     }
 
+    @Test
+    void shouldTellOfTheOtherBlocksWhenThereIsNoMemoryForOne() throws Exception {
+        List<BlockRange> blocks = write(1, 7, 1000, 2000, 3000);
+        try (Pair pair = new Pair()) {
+            Result result = new Result(blocks.size()) {
+                @Override
+                public void arrived(BlockRange block, FetchedBlock buffer) {
+                    super.arrived(block, buffer);
+                    if (block.equals(blocks.getFirst())) {
+                        throw new OutOfMemoryError("on purpose");
+                    }
+                }
+            };
+            pair.client.fetch(pair.server.address(), blocks, result);
+            result.await();
+            assertEquals(Set.copyOf(blocks), result.arrived.keySet());
+            pair.assertAll(blocks);
+            assertEquals(1, pair.client.statistics().connections(), "the connection is shared by all fetches");
+        }
+    }
+
     private static TransferSettings settings(long pinned, long buffers, Duration fetch, Duration lease, Duration idle) {
         return new TransferSettings(pinned, buffers, Duration.ofSeconds(20), fetch, lease, idle);
     }
