@@ -71,6 +71,9 @@ public final class BlockClient implements AutoCloseable {
     private final Map<ProtectionDomain, RegisteredPool> pools = new HashMap<>();
     private final EventLoop loop = new EventLoop();
 
+    /** Those whose connection could not be closed. */
+    private final List<ServerLink> unclosed = new ArrayList<>();
+
     /** What the thread is to do. */
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
 
@@ -204,8 +207,13 @@ public final class BlockClient implements AutoCloseable {
         ServerLink link = server.link;
         server.link = null;
         if (link != null) {
-            loop.remove(link.connection().completionChannel());
-            link.fail(reason);
+            try {
+                loop.remove(link.connection().completionChannel());
+            } finally {
+                if (!link.fail(reason)) {
+                    unclosed.add(link);
+                }
+            }
         }
     }
 
@@ -298,12 +306,16 @@ public final class BlockClient implements AutoCloseable {
                     server.address,
                     connection.queuePair().context());
         } catch (RuntimeException | Error e) {
-            if (server.link == null) {
-                connection.close();
+            try {
+                if (server.link == null) {
+                    connection.close();
+                }
+            } finally {
+                lose(server, reason(e));
             }
-            lose(server, reason(e));
+        } finally {
+            waiting.forEach(each -> fetch(server.address, each));
         }
-        waiting.forEach(each -> fetch(server.address, each));
     }
 
     private RegisteredPool pool(ProtectionDomain domain) {
@@ -356,6 +368,7 @@ public final class BlockClient implements AutoCloseable {
         }
         drain();
         servers.values().forEach(each -> end(each, "this process stops"));
+        unclosed.forEach(each -> each.fail("this process stops"));
         loop.close();
         hasEnded = true;
         freeMemory();

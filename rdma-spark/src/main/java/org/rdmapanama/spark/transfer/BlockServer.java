@@ -17,6 +17,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.CompletionChannel;
@@ -90,6 +91,9 @@ public final class BlockServer implements AutoCloseable {
 
     /** When that was done last. */
     private long checked = System.nanoTime();
+
+    /** Whether accepting has not failed the last time. */
+    private boolean accepts = true;
 
     private BlockServer(InetSocketAddress address, BlockFiles files, TransferSettings settings, byte[] secret) {
         this.secret = secret.clone();
@@ -201,16 +205,7 @@ public final class BlockServer implements AutoCloseable {
                 completed(i);
             }
         }
-        for (Optional<RdmaConnection> next = server.accept(Duration.ZERO);
-                next.isPresent();
-                next = server.accept(Duration.ZERO)) {
-            ServedClient client = client(next.get());
-            clients.add(client);
-            LOG.info("{} reads blocks of this process", next.get().remoteAddress());
-            if (client.isUnwanted()) {
-                end(client);
-            }
-        }
+        accept();
         for (RdmaConnection ended = server.nextEnded(); ended != null; ended = server.nextEnded()) {
             end(client(ended));
         }
@@ -226,6 +221,27 @@ public final class BlockServer implements AutoCloseable {
                     end(each);
                 }
             }
+        }
+    }
+
+    /** Takes those that are connected. What fails here, such as when the device is gone, concerns nobody who is connected. */
+    private void accept() throws InterruptedException {
+        try {
+            for (Optional<RdmaConnection> next = server.accept(Duration.ZERO);
+                    next.isPresent();
+                    next = server.accept(Duration.ZERO)) {
+                ServedClient client = client(next.get());
+                clients.add(client);
+                LOG.info("{} reads blocks of this process", next.get().remoteAddress());
+                if (client.isUnwanted()) {
+                    end(client);
+                }
+            }
+            accepts = true;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // It may fail each time from now on.
+            LOG.log(accepts ? Level.WARN : Level.DEBUG, "a client cannot be accepted: {}", e.getMessage(), e);
+            accepts = false;
         }
     }
 
@@ -293,7 +309,7 @@ public final class BlockServer implements AutoCloseable {
             client.refuse();
             return;
         }
-        client.connection().close();
+        client.close();
         List<Integer> freed = new ArrayList<>();
         client.end(freed).forEach(this::giveBack);
         freed.forEach(this::post);

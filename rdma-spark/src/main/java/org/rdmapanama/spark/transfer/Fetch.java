@@ -171,14 +171,18 @@ final class Fetch {
         LOG.warn("The listener of a fetch has failed when it was told of {}", blocks.get(block), failure);
     }
 
-    /** Gives the memory back, to which nothing is written any more, and tells of all blocks that have not arrived. */
-    void fail(String reason) {
+    /** Gives the memory back, to which nothing is written any more. */
+    void giveBack() {
         for (Group each : groups) {
             if (each.buffer != null) {
                 each.buffer.close();
                 each.buffer = null;
             }
         }
+    }
+
+    /** Tells of all blocks that have not arrived. */
+    void fail(String reason) {
         for (int i = 0; i < told.length; i++) {
             if (!told[i]) {
                 unavailable(i, reason);

@@ -6,6 +6,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.cm.RdmaConnection;
 
 /**
@@ -14,6 +16,8 @@ import org.rdmapanama.cm.RdmaConnection;
  * <p>Threads: any.
  */
 final class ServedClient {
+    private static final Logger LOG = LogManager.getLogger(ServedClient.class);
+
     /** What a client may read until it gives it back. */
     record Lease(List<FileRegion> regions, long deadline) {}
 
@@ -37,6 +41,15 @@ final class ServedClient {
 
     RdmaConnection connection() {
         return connection;
+    }
+
+    /** Closes the connection. Does not throw: what the client has comes back in any case. */
+    void close() {
+        try {
+            connection.close();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("{} cannot be closed: {}", connection, e.getMessage(), e);
+        }
     }
 
     /** Notes that it has to go. */

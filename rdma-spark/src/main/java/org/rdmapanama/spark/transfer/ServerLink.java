@@ -4,6 +4,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.Logger;
 import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ReceiveWorkRequest;
@@ -19,6 +21,8 @@ import org.rdmapanama.pool.RegisteredPool;
  * that throws leaves it of no use.
  */
 final class ServerLink {
+    private static final Logger LOG = LogManager.getLogger(ServerLink.class);
+
     /** How many reads may be under way. */
     private static final int READS = 64;
 
@@ -354,14 +358,28 @@ final class ServerLink {
         return queued.isEmpty() && now - used > nanos;
     }
 
-    /** Ends the connection, so that nothing is written any more, and gives back everything. */
-    void fail(String reason) {
-        connection.close();
+    /**
+     * Ends the connection, tells of all blocks that have not arrived, and gives back the memory for them.
+     *
+     * @return whether it was given back; if not, the device may still write to it, and the caller tries again later
+     */
+    boolean fail(String reason) {
+        boolean isClosed = false;
+        try {
+            connection.close();
+            isClosed = true;
+        } catch (RuntimeException | Error e) {
+            LOG.warn("{} cannot be closed, and keeps its buffers: {}", connection, e.getMessage(), e);
+        }
         for (Fetch each : fetches) {
             if (each != null) {
+                if (isClosed) {
+                    each.giveBack();
+                }
                 each.fail(reason);
             }
         }
         queued.forEach(each -> each.fail(reason));
+        return isClosed;
     }
 }

@@ -28,7 +28,9 @@ import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
+import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.internal.provider.Observed;
 import org.rdmapanama.memory.AccessFlag;
 
 /** What a client can do that knows the secret and keeps to no rule, while another one goes on. */
@@ -262,6 +264,17 @@ class HostileClientTest {
         assertDisconnected();
         server.forget(1, LIMIT);
         assertEquals(0, server.pinnedBytes());
+    }
+
+    @Test
+    void shouldDisconnectAClientThatKeepsWhatItWasLentThoughNobodyCanConnectAnyMore() throws Exception {
+        Observed.servers().keySet().stream()
+                .map(RdmaServer.class::cast)
+                .filter(each -> each.localAddress().equals(server.address()))
+                .forEach(RdmaServer::close);
+        ask(BLOCK);
+        assertEquals(Messages.LENT, Messages.outcome(answer(), 0));
+        assertTrue(connection.awaitDisconnect(LIMIT));
     }
 
     @Test

@@ -1,6 +1,8 @@
 package org.rdmapanama.spark.transfer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
@@ -9,22 +11,34 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmapanama.Device;
+import org.rdmapanama.DeviceList;
+import org.rdmapanama.FailedCompletionException;
+import org.rdmapanama.Insides;
 import org.rdmapanama.MemoryRegion;
+import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
+import org.rdmapanama.cm.RdmaClient;
 import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaConnectionOptions;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.cm.RdmaServerOptions;
+import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.pool.RegisteredPool;
+import org.rdmapanama.standin.RecordingProvider;
+import org.rdmapanama.testing.Bound;
 
 /** What a server can do that keeps to no rule. The test is the server, on soft0. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -40,6 +54,8 @@ class HostileServerTest {
 
     /** What the client tells of blocks: {@link #ARRIVED}, or why they do not come. */
     private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+
+    private final BlockingQueue<RdmaConnection> accepted = new LinkedBlockingQueue<>();
 
     private final BlockListener listener = new BlockListener() {
         @Override
@@ -79,7 +95,9 @@ class HostileServerTest {
 
     @AfterEach
     void close() {
-        client.close();
+        if (client != null) {
+            client.close();
+        }
         arena.close();
     }
 
@@ -102,12 +120,24 @@ class HostileServerTest {
         return server.accept(LIMIT).orElseThrow();
     }
 
-    /** Says that a block without bytes is lent, in the message that has asked for it. */
-    private void answer(RdmaConnection connection, int index) {
+    /** Waits for so many questions, and returns which messages they are. */
+    private static List<Integer> asked(RdmaConnection connection, int count) throws InterruptedException {
+        WorkCompletions completions = new WorkCompletions(connection.receiveQueue(), 1);
+        List<Integer> asked = new ArrayList<>();
+        while (asked.size() < count) {
+            assertEquals(1, connection.receiveQueue().await(completions, LIMIT), "a question does not come");
+            completions.check(0);
+            asked.add((int) completions.id(0));
+        }
+        return asked;
+    }
+
+    /** Says that a block is lent, in the message that has asked for it, at an address that nobody may read. */
+    private void answer(RdmaConnection connection, int index, int length) {
         MemorySegment message = memory.memory().asSlice((long) index * Messages.BYTES, Messages.BYTES);
         assertEquals(Messages.ASK, Messages.kind(message));
         Messages.header(message, Messages.ANSWER, 1, Messages.request(message), index);
-        Messages.lent(message, 0, 0, 0, 0);
+        Messages.lent(message, 0, 0, length, 0);
         connection
                 .queuePair()
                 .postSend(SendWorkRequest.allocate(arena, 1)
@@ -124,17 +154,7 @@ class HostileServerTest {
             fetch();
         }
         RdmaConnection connection = accept();
-        WorkCompletions completions = new WorkCompletions(connection.receiveQueue(), BlockServer.DEPTH);
-        List<Integer> asked = new ArrayList<>();
-        while (asked.size() < BlockServer.DEPTH) {
-            int count = connection.receiveQueue().await(completions, LIMIT);
-            assertTrue(count > 0, "a question does not come");
-            for (int i = 0; i < count; i++) {
-                completions.check(i);
-                asked.add((int) completions.id(i));
-            }
-        }
-        asked.forEach(each -> answer(connection, each));
+        asked(connection, BlockServer.DEPTH).forEach(each -> answer(connection, each, 0));
         for (int i = 0; i < BlockServer.DEPTH; i++) {
             // On a machine that is busy the answer may be late.
             told();
@@ -142,5 +162,74 @@ class HostileServerTest {
         fetch();
         String reason = told();
         assertTrue(reason.contains("has not answered in 1000 ms"), reason);
+    }
+
+    /** Connects, through a device of which calls can fail. */
+    private RdmaConnection connect(RecordingProvider provider, Device device) throws InterruptedException {
+        ProtectionDomain domain =
+                Insides.open(arena, device, () -> provider).allocateProtectionDomain();
+        RdmaConnectionOptions options = new RdmaConnectionOptions()
+                .protectionDomain(domain)
+                .sendWorkRequests(ServerLink.SENDS)
+                .receiveWorkRequests(BlockServer.DEPTH)
+                .singleCompletionQueue(true)
+                .completionEvents(true);
+        try (ExecutorService executor = Executors.newSingleThreadExecutor()) {
+            executor.execute(() -> {
+                try {
+                    accepted.add(accept());
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            return new RdmaClient(arena).connect(server.localAddress(), options, LIMIT);
+        }
+    }
+
+    private static Device soft0() {
+        return DeviceList.query().stream()
+                .filter(each -> each.name().equals("soft0"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void shouldTellOfBlocksThoughAQueuePairCannotBeDestroyed() throws Exception {
+        RecordingProvider provider = RecordingProvider.of(soft0());
+        RdmaConnection connection = connect(provider, soft0());
+        RegisteredPool pool = RegisteredPool.create(connection.protectionDomain(), 1 << 20, AccessFlag.LOCAL_WRITE);
+        TransferSettings settings = new TransferSettings(1, 1, LIMIT, LIMIT, LIMIT.multipliedBy(2), LIMIT);
+        ServerLink link = new ServerLink(connection, pool, settings, new TransferStatistics());
+        for (int i = 0; i <= BlockServer.DEPTH; i++) {
+            link.fetch(new Fetch(List.of(BLOCK), listener, () -> {}));
+        }
+        RdmaConnection peer = accepted.take();
+        answer(peer, asked(peer, 1).getFirst(), 1000);
+        // The read fails.
+        assertThrows(
+                FailedCompletionException.class,
+                () -> Bound.of(LIMIT).await("no answer", () -> {
+                    link.progress();
+                    return false;
+                }));
+        provider.failOnce("destroy_qp", Errno.EBUSY);
+        assertFalse(link.fail("on purpose"));
+        for (int i = 0; i <= BlockServer.DEPTH; i++) {
+            assertEquals("on purpose", told());
+        }
+        assertTrue(pool.freeBytes() < pool.byteSize(), "the device may still write to the buffer");
+        assertTrue(link.fail("again"));
+        assertEquals(pool.byteSize(), pool.freeBytes());
+        assertEquals(0, told.size(), "a block is told of twice");
+    }
+
+    @Test
+    void shouldGoOnWhenAQueuePairOfAClientCannotBeDestroyed() throws Exception {
+        RecordingProvider provider = RecordingProvider.of(soft0());
+        RdmaConnection connection = connect(provider, soft0());
+        provider.failOnce("destroy_qp", Errno.EBUSY);
+        new ServedClient(connection).close();
+        assertTrue(provider.verbs().contains("destroy_qp"));
+        assertTrue(accepted.take().awaitDisconnect(LIMIT));
     }
 }
