@@ -101,7 +101,12 @@ public final class BlockServer implements AutoCloseable {
         this.settings = settings;
         tick = settings.tick(settings.lease());
         try {
-            server = RdmaServer.listen(arena, address, new RdmaServerOptions().connections(this::choose));
+            server = RdmaServer.listen(
+                    arena,
+                    address,
+                    new RdmaServerOptions()
+                            .handshakeTimeout(settings.connectTimeout())
+                            .connections(this::choose));
             ProtectionDomain domain = server.protectionDomain();
             regions = new FileRegions(domain, settings.pinnedBytes());
             channel = domain.context().createCompletionChannel();
@@ -177,7 +182,9 @@ public final class BlockServer implements AutoCloseable {
                 .completionQueue(queue)
                 .sharedReceiveQueue(receives)
                 .privateData(Messages.greeting())
-                .prepare(connection -> connection.attach(new ServedClient(connection))));
+                .prepare(connection -> connection.attach(new ServedClient(connection)))
+                // Also of a client that never gets to know that it is connected, and that is served all the same.
+                .afterClose(connection -> takeBack(client(connection))));
     }
 
     private void work() {
@@ -310,9 +317,15 @@ public final class BlockServer implements AutoCloseable {
             return;
         }
         client.close();
+        // Again, if the queue pair could not be closed.
+        takeBack(client);
+    }
+
+    /** Takes back what a client was lent, and the slots of the answers to it. */
+    private void takeBack(ServedClient client) {
         List<Integer> freed = new ArrayList<>();
         client.end(freed).forEach(this::giveBack);
-        freed.forEach(this::post);
+        freed.forEach(this::postUnlessClosed);
     }
 
     /** Finds, registers and lends what is asked for. */
