@@ -38,7 +38,7 @@ public final class BlockClient implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(BlockClient.class);
     private static final long PAUSE_NANOS = 100_000_000;
 
-    /** How long a server that could not be reached is not tried again: this at first, and twice as long each time. */
+    /** How long a server that has failed is not tried again: this at first, and twice as long each time until it answers. */
     private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
 
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
@@ -165,6 +165,9 @@ public final class BlockClient implements AutoCloseable {
                     server.link.queue().requestNotification(false);
                 }
                 server.link.progress();
+                if (server.link.hasAnswered()) {
+                    server.pause = FIRST_PAUSE;
+                }
             } catch (RuntimeException | Error e) {
                 lose(server, reason(e));
             }
@@ -300,7 +303,6 @@ public final class BlockClient implements AutoCloseable {
             server.link = new ServerLink(connection, pool(connection.protectionDomain()), settings, statistics);
             loop.add(connection.completionChannel(), server);
             statistics.connections.increment();
-            server.pause = FIRST_PAUSE;
             LOG.info(
                     "blocks of {} are read through {}",
                     server.address,

@@ -79,6 +79,8 @@ final class ServerLink {
     /** When something has completed last, or when a fetch began to wait for a slot. */
     private long moved;
 
+    private boolean hasAnswered;
+
     /** Whether the server had no room for what it was asked for last, and when that was. */
     private boolean hadNoRoom;
 
@@ -217,6 +219,7 @@ final class ServerLink {
                 || fetches[slot].hasReads()) {
             throw new IllegalStateException(connection.remoteAddress() + " has answered what was not asked");
         }
+        hasAnswered = true;
         Fetch fetch = fetches[slot];
         fetch.lease(Messages.lease(answer));
         group(fetch, answer);
@@ -330,6 +333,11 @@ final class ServerLink {
         fetches[slot] = null;
         Messages.header(message(releaseOf(slot)), Messages.RELEASE, 0, 0, fetch.lease());
         send(slot, releaseOf(slot), Messages.HEADER);
+    }
+
+    /** Returns whether the server has answered a question. */
+    boolean hasAnswered() {
+        return hasAnswered;
     }
 
     /**

@@ -164,6 +164,45 @@ class HostileServerTest {
         assertTrue(reason.contains("has not answered in 1000 ms"), reason);
     }
 
+    /** Fetches until the client has connected once more, and has given up. Returns when the fetch began for which it did. */
+    private long fetchUntilConnected() throws InterruptedException {
+        long before = client.statistics().connections();
+        Bound bound = Bound.of(LIMIT);
+        while (true) {
+            long start = System.nanoTime();
+            fetch();
+            told();
+            if (client.statistics().connections() > before) {
+                return start;
+            }
+            bound.check("it does not connect again");
+            Thread.sleep(10);
+        }
+    }
+
+    @Test
+    void shouldLeaveAServerAloneForLongerEachTimeThatConnectsAndDoesNotAnswer() throws Exception {
+        start(Duration.ofMillis(100));
+        Thread accepting = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                while (true) {
+                    accept();
+                }
+            } catch (InterruptedException e) {
+                // The test is over.
+                return;
+            }
+        });
+        fetchUntilConnected();
+        long second = fetchUntilConnected();
+        fetchUntilConnected();
+        long nanos = System.nanoTime() - second;
+        // One second after the first time, and two after the second one.
+        assertTrue(nanos >= 2_000_000_000, () -> "it has connected again after " + nanos + " ns");
+        accepting.interrupt();
+        accepting.join();
+    }
+
     /** Connects, through a device of which calls can fail. */
     private RdmaConnection connect(RecordingProvider provider, Device device) throws InterruptedException {
         ProtectionDomain domain =
