@@ -291,6 +291,7 @@ class HostileClientTest {
     @Test
     void shouldDisconnectAClientThatKeepsWhatItWasLentThoughNobodyCanConnectAnyMore() throws Exception {
         startAgain(SHORT_LEASE);
+        Bound.of(LIMIT).await("the server does not take the connection", () -> server.clients() == 1);
         Observed.servers().keySet().stream()
                 .map(RdmaServer.class::cast)
                 .filter(each -> each.localAddress().equals(server.address()))
