@@ -55,7 +55,9 @@ public final class BlockServer implements AutoCloseable {
     /** How many requests a client may have under way, and how many leases it may give back at once. */
     static final int DEPTH = 8;
 
+    /** How many requests, and how many leases, a client may have. */
     private static final int MOST_PER_CLIENT = 2 * DEPTH;
+
     private static final int WORKERS = 2;
 
     /** Answers have the numbers of their slots, and this added. */
@@ -297,7 +299,9 @@ public final class BlockServer implements AutoCloseable {
                 LOG.debug("{} gets no answer any more", client.connection());
             }
         } else {
-            LOG.warn("{} has sent what is not a request, and is disconnected", client.connection());
+            LOG.warn(
+                    "{} has sent what is not a request, or has more requests or leases than it may have, and is disconnected",
+                    client.connection());
             post(slot);
             end(client);
         }

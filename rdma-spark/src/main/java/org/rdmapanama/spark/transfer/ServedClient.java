@@ -61,10 +61,13 @@ final class ServedClient {
         return isUnwanted;
     }
 
-    /** Notes a request. Returns false if the client has more of them than it may have. */
+    /**
+     * Notes a request. Returns false if the client has more of them than it may have, or keeps more leases: an honest one gives
+     * back what it was lent before it asks again in the same slot.
+     */
     synchronized boolean ask(int most) {
         asked++;
-        return asked <= most;
+        return asked <= most && leases.size() < most;
     }
 
     /**

@@ -302,6 +302,16 @@ class HostileClientTest {
     }
 
     @Test
+    void shouldDisconnectAClientThatAsksAndNeverGivesBack() throws Exception {
+        for (int i = 0; i < 2 * BlockServer.DEPTH; i++) {
+            ask(BLOCK);
+            assertEquals(Messages.LENT, Messages.outcome(answer(), 0));
+        }
+        ask(BLOCK);
+        assertDisconnected();
+    }
+
+    @Test
     void shouldRemoveAShuffleThoughAClientReadsIt() throws Exception {
         ask(BLOCK);
         assertEquals(Messages.LENT, Messages.outcome(answer(), 0));
