@@ -205,8 +205,7 @@ class HostileServerTest {
 
     /** Connects, through a device of which calls can fail. */
     private RdmaConnection connect(RecordingProvider provider, Device device) throws InterruptedException {
-        ProtectionDomain domain =
-                Insides.open(arena, device, () -> provider).allocateProtectionDomain();
+        ProtectionDomain domain = Insides.open(arena, device, () -> provider).allocateProtectionDomain();
         RdmaConnectionOptions options = new RdmaConnectionOptions()
                 .protectionDomain(domain)
                 .sendWorkRequests(ServerLink.SENDS)

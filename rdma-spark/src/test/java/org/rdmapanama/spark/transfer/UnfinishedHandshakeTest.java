@@ -52,7 +52,8 @@ class UnfinishedHandshakeTest {
         id.resolveRoute(LIMIT);
         await(channel, CmEventType.ROUTE_RESOLVED);
         ProtectionDomain domain = id.openContext(arena).allocateProtectionDomain();
-        CompletionQueue queue = domain.context().createCompletionQueue(2, domain.context().createCompletionChannel(), 0);
+        CompletionQueue queue =
+                domain.context().createCompletionQueue(2, domain.context().createCompletionChannel(), 0);
         QueuePair pair = domain.createQueuePair(new QueuePairOptions(id.queuePairType(), queue)
                 .maxSendWorkRequests(1)
                 .maxReceiveWorkRequests(1));
@@ -83,8 +84,7 @@ class UnfinishedHandshakeTest {
     @Test
     void shouldTakeBackWhatWasLentToAClientThatIsNeverConnected() throws Exception {
         Path file = Files.write(folder.resolve("a.data"), new byte[BYTES]);
-        TransferSettings settings =
-                new TransferSettings(1 << 20, 1 << 20, LIMIT, LIMIT, LIMIT.multipliedBy(10), LIMIT);
+        TransferSettings settings = new TransferSettings(1 << 20, 1 << 20, LIMIT, LIMIT, LIMIT.multipliedBy(10), LIMIT);
         try (VerbsArena arena = VerbsArena.ofShared();
                 EventChannel channel = EventChannel.create();
                 BlockServer server = BlockServer.start(
