@@ -60,6 +60,9 @@ public final class BlockServer implements AutoCloseable {
 
     private static final int WORKERS = 2;
 
+    /** For how long a file must not have been used before it may go to make room for another one. */
+    static final Duration REST = Duration.ofSeconds(3);
+
     /** Answers have the numbers of their slots, and this added. */
     private static final int ANSWERED = SLOTS;
 
@@ -110,7 +113,7 @@ public final class BlockServer implements AutoCloseable {
                             .handshakeTimeout(settings.connectTimeout())
                             .connections(this::choose));
             ProtectionDomain domain = server.protectionDomain();
-            regions = new FileRegions(domain, settings.pinnedBytes());
+            regions = new FileRegions(domain, settings.pinnedBytes(), REST);
             channel = domain.context().createCompletionChannel();
             queue = domain.context().createCompletionQueue(2 * SLOTS, channel, 0);
             receives = domain.createSharedReceiveQueue(new SharedReceiveQueueOptions().maxWorkRequests(SLOTS));

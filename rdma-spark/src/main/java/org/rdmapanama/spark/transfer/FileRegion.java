@@ -16,6 +16,9 @@ final class FileRegion {
     /** How many leases contain it. {@link FileRegions} guards it, and the next ones. */
     int users;
 
+    /** When somebody was lent it, or gave it back, last. */
+    long used = System.nanoTime();
+
     /** Whether it is being registered or deregistered, so that it is not to be used or evicted. */
     boolean isChanging = true;
 

@@ -3,6 +3,7 @@ package org.rdmapanama.spark.transfer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -19,7 +20,8 @@ import org.rdmapanama.memory.AccessFlag;
 
 /**
  * The files that peers may read. They are registered when they are first asked for, and stay so until others need the room:
- * then those go that were not used for longest, but none that is lent.
+ * then those go that were not used for longest, but none that is lent, or was so a moment ago. Otherwise readers of more files
+ * than there is room for would take the room from each other, and each block would cost the registration of a whole file.
  *
  * <p>Threads: any.
  */
@@ -28,6 +30,10 @@ final class FileRegions implements AutoCloseable {
 
     private final FileRegistrar registrar;
     private final long budget;
+
+    /** For how long a file must not have been used before it may go. */
+    private final long restNanos;
+
     private final ReentrantLock lock = new ReentrantLock();
 
     /** Signalled when a region is registered or deregistered, and when nobody uses one any more. */
@@ -42,9 +48,17 @@ final class FileRegions implements AutoCloseable {
     final LongAdder registered = new LongAdder();
     final LongAdder evicted = new LongAdder();
 
-    FileRegions(ProtectionDomain domain, long budget) {
+    /**
+     * Creates this without a file.
+     *
+     * @param domain where files are registered
+     * @param budget the most bytes that are registered at once
+     * @param rest for how long a file must not have been used before it may go for another one
+     */
+    FileRegions(ProtectionDomain domain, long budget, Duration rest) {
         registrar = new FileRegistrar(memory -> domain.registerUnsafe(memory, AccessFlag.REMOTE_READ));
         this.budget = budget;
+        restNanos = rest.toNanos();
     }
 
     /** Returns how many bytes are registered. */
@@ -79,13 +93,14 @@ final class FileRegions implements AutoCloseable {
                     return null;
                 }
                 known.users++;
+                known.used = System.nanoTime();
                 return known;
             }
             long bytes = Files.size(file);
             if (bytes == 0) {
                 throw new IOException(file + " is empty");
             }
-            if (closed || !makeRoom(bytes, leaving)) {
+            if (closed || !makeRoom(pinned + bytes - budget, leaving)) {
                 return null;
             }
             region = new FileRegion(file, shuffle, bytes);
@@ -94,7 +109,6 @@ final class FileRegions implements AutoCloseable {
             regions.put(file, region);
         } finally {
             lock.unlock();
-            // What it evicts may be evicted though there is not enough room.
             close(leaving);
         }
         open(region);
@@ -122,20 +136,25 @@ final class FileRegions implements AutoCloseable {
         return known;
     }
 
+    /** Lets files go that have so many bytes, or none of them if they have not. */
     private boolean makeRoom(long bytes, List<FileRegion> leaving) {
-        if (bytes > budget) {
-            return false;
-        }
-        for (Iterator<FileRegion> each = regions.values().iterator(); pinned + bytes > budget && each.hasNext(); ) {
-            FileRegion oldest = each.next();
-            if (oldest.users == 0 && !oldest.isChanging) {
-                take(oldest, leaving);
-                // Its room is taken at once, by the caller, which deregisters it before it registers another.
-                pinned -= oldest.bytes();
-                evicted.increment();
+        long missing = bytes;
+        long now = System.nanoTime();
+        List<FileRegion> oldest = new ArrayList<>();
+        for (Iterator<FileRegion> all = regions.values().iterator(); missing > 0 && all.hasNext(); ) {
+            FileRegion each = all.next();
+            if (each.users == 0 && !each.isChanging && now - each.used >= restNanos) {
+                oldest.add(each);
+                missing -= each.bytes();
             }
         }
-        return pinned + bytes <= budget;
+        if (missing > 0) {
+            return false;
+        }
+        // Their room is taken at once, by the caller, which deregisters them before it registers another.
+        oldest.forEach(each -> leave(each, leaving));
+        evicted.add(oldest.size());
+        return true;
     }
 
     private static void take(FileRegion region, List<FileRegion> leaving) {
@@ -189,6 +208,7 @@ final class FileRegions implements AutoCloseable {
         lock.lock();
         try {
             region.users--;
+            region.used = System.nanoTime();
             if (region.users == 0) {
                 if (region.isForgotten && !region.isChanging) {
                     leave(region, leaving);

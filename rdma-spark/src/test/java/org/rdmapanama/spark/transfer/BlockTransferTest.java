@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rdmapanama.testing.Bound;
 
 /** Blocks that a client reads from the files of a server, on soft0. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -401,11 +403,41 @@ class BlockTransferTest {
             pair.assertAll(second);
             pair.assertAll(first);
             pair.awaitGivenBack();
-            pair.assertAll(third);
+            // Once the others were not used for some time.
+            Bound bound = Bound.ofSeconds(60);
+            while (pair.fetch(third).arrived.isEmpty()) {
+                bound.check("no file goes");
+                Thread.sleep(10);
+            }
             assertEquals(1, pair.server.evictions());
             pair.assertAll(first);
             assertEquals(3, pair.server.registrations(), "the first one has stayed");
             assertTrue(pair.server.pinnedBytes() <= 20_000);
+        }
+    }
+
+    @Test
+    void shouldNotRegisterFilesAgainAndAgainThatThereIsNoRoomFor() throws Exception {
+        int[] sizes = new int[40];
+        Arrays.fill(sizes, 100);
+        List<List<BlockRange>> files = new ArrayList<>();
+        for (int map = 0; map < sizes.length; map++) {
+            files.add(write(1, map, sizes));
+        }
+        int room = 2;
+        long start = System.nanoTime();
+        try (Pair pair = new Pair(pinning(room * 40 * 100L), SETTINGS)) {
+            int arrived = 0;
+            for (int partition = 0; partition < sizes.length; partition++) {
+                for (List<BlockRange> each : files) {
+                    arrived += pair.fetch(List.of(each.get(partition))).arrived.size();
+                }
+            }
+            assertTrue(arrived > 0, "nothing arrives");
+            long rests = (System.nanoTime() - start) / BlockServer.REST.toNanos();
+            assertTrue(
+                    pair.server.registrations() <= room * (1 + rests),
+                    () -> pair.server.registrations() + " registrations in " + rests + " times of rest");
         }
     }
 
