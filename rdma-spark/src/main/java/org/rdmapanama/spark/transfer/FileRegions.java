@@ -9,9 +9,11 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ProtectionDomain;
@@ -28,6 +30,12 @@ import org.rdmapanama.memory.AccessFlag;
 final class FileRegions implements AutoCloseable {
     private static final Logger LOG = LogManager.getLogger(FileRegions.class);
 
+    /** The memory that may be locked is used up; see setrlimit(2). */
+    private static final int ENOMEM = 12;
+
+    /** How long nothing is said of that again. */
+    private static final long PAUSE_NANOS = 60_000_000_000L;
+
     private final FileRegistrar registrar;
     private final long budget;
 
@@ -41,6 +49,9 @@ final class FileRegions implements AutoCloseable {
 
     /** In the order of their last use. Guarded by the lock, and the next ones. */
     private final Map<Path, FileRegion> regions = new LinkedHashMap<>(16, 0.75f, true);
+
+    /** When it was said last that no more memory may be locked. */
+    private final AtomicLong limitTold = new AtomicLong(System.nanoTime() - 2 * PAUSE_NANOS);
 
     private long pinned;
     private boolean closed;
@@ -76,13 +87,45 @@ final class FileRegions implements AutoCloseable {
      *
      * @param file the file
      * @param shuffle to which shuffle it belongs
-     * @return the region; null if there is no room for it beside those that are lent, or if it is to go
+     * @return the region; null if there is no room for it beside those that are used, in the budget or in the memory that this
+     *     process may lock, or if it is to go
      * @throws java.nio.file.NoSuchFileException when there is no such file
      * @throws IOException when the file is empty, or cannot be mapped
-     * @throws VerbsException when it cannot be registered
+     * @throws VerbsException when it cannot be registered for another reason
      * @throws InterruptedException when the thread is interrupted while another one registers it
      */
     FileRegion lend(Path file, int shuffle) throws IOException, InterruptedException {
+        try {
+            return lend(file, shuffle, false);
+        } catch (VerbsException e) {
+            tellOfLimit(file, e);
+        }
+        try {
+            return lend(file, shuffle, true);
+        } catch (VerbsException e) {
+            tellOfLimit(file, e);
+            return null;
+        }
+    }
+
+    /** Logs, now and then, that no more memory may be locked. Throws any other failure. */
+    private void tellOfLimit(Path file, VerbsException failure) {
+        if (failure.errno() != ENOMEM) {
+            throw failure;
+        }
+        long now = System.nanoTime();
+        long last = limitTold.get();
+        boolean isNews = now - last > PAUSE_NANOS && limitTold.compareAndSet(last, now);
+        LOG.log(
+                isNews ? Level.WARN : Level.DEBUG,
+                "{} cannot be registered beside {} bytes of other files: {}",
+                file,
+                pinned(),
+                failure.getMessage());
+    }
+
+    /** Lends a file, and lets as much as it has go before if the memory that may be locked is used up. */
+    private FileRegion lend(Path file, int shuffle, boolean isUsedUp) throws IOException, InterruptedException {
         List<FileRegion> leaving = new ArrayList<>();
         FileRegion region;
         lock.lock();
@@ -100,7 +143,8 @@ final class FileRegions implements AutoCloseable {
             if (bytes == 0) {
                 throw new IOException(file + " is empty");
             }
-            if (closed || !makeRoom(pinned + bytes - budget, leaving)) {
+            long missing = pinned + bytes - budget;
+            if (closed || !makeRoom(isUsedUp ? Math.max(missing, bytes) : missing, leaving)) {
                 return null;
             }
             region = new FileRegion(file, shuffle, bytes);
