@@ -233,11 +233,11 @@ public final class BlockClient implements AutoCloseable {
             begin(server, fetch);
         } catch (RuntimeException | Error e) {
             LOG.warn("blocks of {} cannot be fetched", address, e);
+            // It may not have come so far that the server's link knows it.
+            fetch.fail(reason(e));
             if (server != null && server.link != null) {
                 lose(server, reason(e));
             }
-            // It may not have come so far that the server's link knows it.
-            fetch.fail(reason(e));
         }
     }
 

@@ -198,7 +198,7 @@ public final class BlockServer implements AutoCloseable {
                 workOnce();
             } catch (InterruptedException e) {
                 return;
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 if (!closed) {
                     LOG.warn("blocks are lent on after: {}", e.getMessage(), e);
                     LockSupport.parkNanos(PAUSE_NANOS);
@@ -250,7 +250,7 @@ public final class BlockServer implements AutoCloseable {
                 }
             }
             accepts = true;
-        } catch (RuntimeException | OutOfMemoryError e) {
+        } catch (RuntimeException | Error e) {
             // It may fail each time from now on.
             LOG.log(accepts ? Level.WARN : Level.DEBUG, "a client cannot be accepted: {}", e.getMessage(), e);
             accepts = false;
@@ -362,7 +362,7 @@ public final class BlockServer implements AutoCloseable {
         } catch (InterruptedException e) {
             // This closes.
             LOG.debug("{} gets no answer any more", client.connection());
-        } catch (RuntimeException | OutOfMemoryError e) {
+        } catch (RuntimeException | Error e) {
             // The client notices that there is no answer.
             LOG.debug("{} gets no answer: {}", client.connection(), e.getMessage());
             if (sends && client.free(slot)) {

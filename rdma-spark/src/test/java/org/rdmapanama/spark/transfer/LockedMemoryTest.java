@@ -12,6 +12,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.Device;
 import org.rdmapanama.DeviceList;
@@ -23,6 +24,7 @@ import org.rdmapanama.internal.provider.ProviderContext;
 import org.rdmapanama.standin.RecordingProvider;
 
 /** Files to register where a process may lock less memory than the budget says, on soft0. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LockedMemoryTest {
     private static final int BYTES = 10_000;
 
