@@ -60,6 +60,8 @@ enum Scenario {
             true,
             2,
             Map.of(
+                    "spark.rdma.connectTimeout",
+                    "10s",
                     "spark.rdma.fetchTimeout",
                     "900ms",
                     "spark.rdma.lease",
@@ -116,6 +118,10 @@ enum Scenario {
     /** What the second compiler makes is not used for long. */
     static final String SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData";
 
+    /** Tests require that nothing comes by TCP, also on a machine that has other things to do. */
+    static final Map<String, String> PATIENT =
+            Map.of("spark.rdma.connectTimeout", "120s", "spark.rdma.fetchTimeout", "120s", "spark.rdma.lease", "300s");
+
     private final boolean byRdma;
     private final int executors;
     private final Map<String, String> settings;
@@ -156,7 +162,7 @@ enum Scenario {
             conf.setMaster("local[2]");
         }
         if (byRdma) {
-            LocalCluster.byRdma(conf, Map.of("spark.rdma.address", address));
+            LocalCluster.byRdma(conf, PATIENT).set("spark.rdma.address", address);
         }
         settings.forEach(conf::set);
         return conf;

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -28,15 +29,21 @@ import org.rdmapanama.ffm.Program;
 import org.rdmapanama.testing.Bound;
 
 /** Jobs of Spark, in processes of their own, on soft0. All of them share a driver. */
-@Timeout(value = 380, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 3600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ShuffleTest {
-    /** For all scenarios, on a machine that has other things to do. */
-    private static final int LIMIT_SECONDS = 360;
+    /** For how long the driver may say nothing, on a machine that has other things to do: a test may wait for all scenarios. */
+    private static final Duration LONGEST_SILENCE = Duration.ofMinutes(4);
+
+    private static final Bound SILENCE = Bound.of(LONGEST_SILENCE);
+    private static final int PAUSE_MILLIS = 50;
 
     @TempDir
     private static Path folder;
 
     private static Program driver;
+
+    /** How long its output was when it said something last. */
+    private static int said;
 
     @BeforeAll
     static void start() throws Exception {
@@ -56,6 +63,8 @@ class ShuffleTest {
         List<String> command = new ArrayList<>(arguments.length > 0 ? OwnNetwork.COMMAND : List.of());
         command.addAll(Program.javaCommand(prefix, options, TestDriver.class, arguments));
         driver = Program.start(command.toArray(String[]::new));
+        said = 0;
+        SILENCE.restart();
     }
 
     @AfterAll
@@ -65,13 +74,25 @@ class ShuffleTest {
         }
     }
 
+    private static void awaitEnd(Scenario scenario, String end) throws InterruptedException {
+        while (driver.isAlive()) {
+            String output = driver.output();
+            if (output.contains(end)) {
+                return;
+            }
+            if (output.length() > said) {
+                said = output.length();
+                SILENCE.restart();
+            }
+            SILENCE.check(() -> "the driver does not get to the end of " + scenario + ": " + driver);
+            Thread.sleep(PAUSE_MILLIS);
+        }
+    }
+
     /** What a scenario has said, as names and values. */
     private static Map<String, String> results(Scenario scenario) throws InterruptedException {
         String end = "end=" + scenario + "\n";
-        Bound.ofSeconds(LIMIT_SECONDS)
-                .await(
-                        () -> "the driver does not get to the end of " + scenario + ": " + driver,
-                        () -> driver.output().contains(end) || !driver.isAlive());
+        awaitEnd(scenario, end);
         String output = driver.output();
         assertTrue(output.contains(end), () -> "the driver has ended: " + driver);
         String[] lines = output.substring(output.indexOf("begin=" + scenario + "\n"), output.indexOf(end))

@@ -89,7 +89,10 @@ class SparkCommandTest {
     void shouldCompareShuffles() throws Exception {
         Clusters.assumeWanted();
         assumeTrue(Files.exists(jar()), "mvn package makes the jar for users");
-        try (Program command = start("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED)) {
+        List<String> arguments =
+                new ArrayList<>(List.of("group", "--size", "200000", "--rounds", "1", "--conf", SHORT_LIVED));
+        Scenario.PATIENT.forEach((name, value) -> arguments.addAll(List.of("--conf", name + "=" + value)));
+        try (Program command = start(arguments.toArray(String[]::new))) {
             command.assertSucceeds();
             List<String> lines = command.output()
                     .lines()
