@@ -426,7 +426,7 @@ class BlockTransferTest {
         }
         int room = 2;
         long start = System.nanoTime();
-        try (Pair pair = new Pair(pinning(room * 40 * 100L), SETTINGS)) {
+        try (Pair pair = new Pair(pinning(room * 40L * 100), SETTINGS)) {
             int arrived = 0;
             for (int partition = 0; partition < sizes.length; partition++) {
                 for (List<BlockRange> each : files) {
