@@ -7,6 +7,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_ah_attr;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -33,7 +34,7 @@ public final class AddressHandle extends ContextObject {
     }
 
     static AddressHandle create(ProtectionDomain protectionDomain, AddressVector path) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
             AddressStructs.writeVector(path, attributes);
             return create(
@@ -49,7 +50,7 @@ public final class AddressHandle extends ContextObject {
             ProtectionDomain protectionDomain, WorkCompletions completions, int index, MemorySegment header, int port) {
         protectionDomain.checkOpen();
         AddressVector path = protectionDomain.context.addressVectorOf(completions, index, header, port);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             long completion = completions
                     .copyOfDatagram(protectionDomain.arena, index, temporary)
                     .address();

@@ -109,7 +109,7 @@ abstract sealed class ChainedRequest<T extends ChainedRequest<T>>
 
     /** Called only within a call on a queue that may use this, which keeps the memory alive. */
     final void firstNotPosted(long first) {
-        Native.MEMORY.set(JAVA_LONG, address + notPosted, first);
+        Native.putLong(address + notPosted, first);
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.Sleeper;
@@ -471,7 +472,7 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
         }
         int micros = (int) Math.ceilDiv(period.toNanos(), 1_000);
         int result;
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_modify_cq_attr.layout());
             ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE());
             MemorySegment moderation = ibv_modify_cq_attr.moderate(attributes);

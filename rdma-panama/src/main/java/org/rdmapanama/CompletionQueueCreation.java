@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_cq;
 import org.rdmapanama.ffm.verbs.ibv_cq_init_attr_ex;
@@ -56,7 +57,7 @@ final class CompletionQueueCreation {
             requireSameContext(context, parentDomain);
         }
         DirectPath path = DirectQueues.path(context, options);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_cq_init_attr_ex.layout());
             options.write(attributes);
             return context.create(

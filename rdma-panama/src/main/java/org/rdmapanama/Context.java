@@ -37,6 +37,7 @@ import org.rdmapanama.event.AsyncEvent;
 import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
 import org.rdmapanama.ffm.internal.ReadySources;
@@ -317,7 +318,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      * @verb ibv_query_device
      */
     public DeviceAttributes queryDevice() {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_device_attr_ex.layout());
             check("ibv_query_device_ex", call(() -> provider.queryDevice(attributes.address())), "");
             return DeviceAttributes.ofNative(attributes);
@@ -486,7 +487,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      */
     public RawClock realTimeClock() {
         String capability = "DeviceAttributes.coreClockKilohertz and DeviceAttributes.completionTimestampMask";
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment values = temporary.allocate(ibv_values_ex.layout());
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
             check("ibv_query_rt_values_ex", call(() -> provider.queryRealTime(values.address())), "", capability);
@@ -524,7 +525,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
             WorkCompletions completions, int index, MemorySegment routingHeader, int port) {
         Objects.requireNonNull(routingHeader, "routingHeader");
         checkPort(port);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             long completion =
                     completions.copyOfDatagram(arena, index, temporary).address();
             MemorySegment header = AddressHandle.copyOfHeader(temporary, routingHeader);
@@ -586,7 +587,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
                     "way must be a path by GID: " + way + "; a path by LID has no Ethernet address");
         }
         checkPort(way.port());
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_ah_attr.layout());
             AddressStructs.writeVector(way, attributes);
             MemorySegment mac = temporary.allocate(MacAddress.BYTES);
@@ -621,7 +622,7 @@ public final class Context extends VerbsObject implements EventSource, Waitable 
      */
     @CheckReturnValue
     public Optional<AsyncEvent> awaitAsyncEvent(Duration timeout) throws InterruptedException {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment event = temporary.allocate(ibv_async_event.layout());
             return Optional.ofNullable(Waiting.await(asyncEvents, timeout, () -> {
                 long count = check("ibv_get_async_event", call(() -> provider.getAsyncEvent(event.address())), "");

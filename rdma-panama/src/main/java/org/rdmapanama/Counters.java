@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_counter_attach_attr;
 import org.rdmapanama.ffm.verbs.ibv_counters_init_attr;
 import org.rdmapanama.flow.CounterDescription;
@@ -47,7 +48,7 @@ public final class Counters extends ContextObject {
     }
 
     static Counters create(Context context) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_counters_init_attr.layout());
             return context.create(
                     new Creation("ibv_create_counters", ENDING).capability(CAPABILITY),
@@ -116,7 +117,7 @@ public final class Counters extends ContextObject {
             throw new IllegalArgumentException("index must not be negative: " + index);
         }
         arena.lock().lock();
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             checkOpen();
             if (flow != null) {
                 flow.checkOpen();
@@ -158,7 +159,7 @@ public final class Counters extends ContextObject {
         }
         Set<CounterReadFlag> wanted = EnumSet.noneOf(CounterReadFlag.class);
         wanted.addAll(List.of(flags));
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment values = temporary.allocate(JAVA_LONG, count);
             enter();
             try {

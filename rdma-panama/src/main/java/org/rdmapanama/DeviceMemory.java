@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_alloc_dm_attr;
 import org.rdmapanama.ffm.verbs.ibv_dm;
@@ -50,7 +51,7 @@ public final class DeviceMemory extends ContextObject {
             throw new IllegalArgumentException("logAlignment must be between 0 and 63: " + logAlignment
                     + "; it is the base 2 logarithm of the alignment");
         }
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_alloc_dm_attr.layout());
             ibv_alloc_dm_attr.length(attributes, byteSize);
             ibv_alloc_dm_attr.log_align_req(attributes, logAlignment);
@@ -128,7 +129,7 @@ public final class DeviceMemory extends ContextObject {
         long length = source.byteSize();
         Segments.checkRange(offset, length, byteSize, this);
         enter();
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment host =
                     staysAlive(source) ? source : temporary.allocate(length).copyFrom(source);
             check(
@@ -161,7 +162,7 @@ public final class DeviceMemory extends ContextObject {
             throw new IllegalArgumentException("target must not be read-only; pass a writable segment");
         }
         enter();
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             boolean direct = staysAlive(target);
             MemorySegment host = direct ? target : temporary.allocate(length);
             check(

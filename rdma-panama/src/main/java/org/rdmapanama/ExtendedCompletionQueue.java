@@ -1,12 +1,12 @@
 package org.rdmapanama;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionField;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_poll_cq_attr;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.Traffic;
@@ -54,7 +54,7 @@ public final class ExtendedCompletionQueue extends CompletionQueue {
     private static final int ENOENT = Errno.ENOENT;
 
     private static final long NO_ATTRIBUTES =
-            Arena.global().allocate(ibv_poll_cq_attr.layout()).address();
+            KnownMemory.ofShared().allocate(ibv_poll_cq_attr.layout()).address();
 
     private final CompletionVerbs verbs;
     private final Batch batch = new Batch(this, "PollCursor.close()", this::startAtFirst, this::finish);

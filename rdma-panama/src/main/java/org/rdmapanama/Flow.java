@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.flow.FlowRule;
 import org.rdmapanama.flow.FlowSpecification;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -49,7 +50,7 @@ public final class Flow extends ContextObject {
             }
         }
         byte[] encoded = rule.toNative();
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(encoded.length, Long.BYTES);
             attributes.copyFrom(MemorySegment.ofArray(encoded));
             return queuePair.context.create(

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mr;
 import org.rdmapanama.internal.Codes;
@@ -436,7 +437,8 @@ public final class MemoryRegion extends ContextObject {
 
     private void reregister(Reregistration changes, Change change) {
         boolean moves = changes.memory() != null;
-        try (Arena temporary = Arena.ofConfined()) {
+        KnownMemory.add(change.memory);
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment code = temporary.allocate(JAVA_INT);
             MemoryRegistration event = new MemoryRegistration();
             int result = provider.reregisterMemory(

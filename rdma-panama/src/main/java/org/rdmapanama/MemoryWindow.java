@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_mw;
 import org.rdmapanama.ffm.verbs.ibv_mw_bind;
@@ -183,7 +184,7 @@ public final class MemoryWindow extends ContextObject {
      */
     int bind(QueuePair queuePair, MemoryWindowBinding binding, long id, boolean signaled) {
         MemoryRegion region = binding.region();
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment request = temporary.allocate(ibv_mw_bind.layout());
             ibv_mw_bind.wr_id(request, id);
             ibv_mw_bind.send_flags(request, signaled ? rdma_h.IBV_SEND_SIGNALED() : 0);

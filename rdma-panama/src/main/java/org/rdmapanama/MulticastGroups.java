@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 import org.rdmapanama.address.Gid;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.internal.AddressStructs;
 import org.rdmapanama.queue.QueuePairType;
 
@@ -101,7 +102,7 @@ final class MulticastGroups {
     }
 
     private int call(Group group, boolean attach) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment gid = temporary.allocate(Gid.BYTES, Long.BYTES);
             AddressStructs.writeGid(group.gid, gid, 0);
             return attach

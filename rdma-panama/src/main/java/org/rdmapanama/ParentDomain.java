@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_parent_domain_init_attr;
 
 /**
@@ -43,7 +44,7 @@ public final class ParentDomain extends ProtectionDomain {
         protectionDomain.checkOpen();
         AllocatorUpcalls upcalls =
                 options.allocator() == null ? null : new AllocatorUpcalls(protectionDomain.arena, options.allocator());
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_parent_domain_init_attr.layout());
             ibv_parent_domain_init_attr.pd(attributes, MemorySegment.ofAddress(protectionDomain.address));
             if (threadDomain != null) {

@@ -15,6 +15,7 @@ import org.rdmapanama.address.GidEntry;
 import org.rdmapanama.address.GidType;
 import org.rdmapanama.device.PortAttributes;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_gid;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_port_attr;
@@ -35,7 +36,7 @@ final class Ports {
 
     PortAttributes query(int port) {
         check(port);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_port_attr.layout());
             context.check(
                     "ibv_query_port",
@@ -77,7 +78,7 @@ final class Ports {
         }
         long entrySize = ibv_gid_entry.sizeof();
         int max = capacity;
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment entries = temporary.allocate(ibv_gid_entry.layout(), capacity);
             long count = context.check(
                     "ibv_query_gid_table",
@@ -102,7 +103,7 @@ final class Ports {
 
     Optional<Gid> queryGid(int port, int index) {
         checkGidIndex(port, index);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment gid = temporary.allocate(ibv_gid.layout());
             context.check(
                     "ibv_query_gid",
@@ -115,7 +116,7 @@ final class Ports {
 
     Optional<GidEntry> queryGidEntry(int port, int index) {
         checkGidIndex(port, index);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment entry = temporary.allocate(ibv_gid_entry.layout());
             int result = (int) context.call(() -> context.provider().queryGidEx(port, index, entry.address()));
             if (result == -Errno.ENODATA) {

@@ -13,6 +13,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.rdmapanama.address.AddressVector;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_pd;
 import org.rdmapanama.ffm.verbs.ibv_sge;
@@ -256,6 +257,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
     MemoryRegion register(
             String verb, MemorySegment memory, long iova, Set<AccessFlag> flags, LongFunction<MemoryRegion> wrapper) {
         RegistrableMemory.checkAddress(iova, memory.address(), memory.byteSize());
+        KnownMemory.add(memory);
         Supplier<String> arguments = () -> memory.byteSize() + " bytes at 0x" + Long.toHexString(memory.address())
                 + (iova == memory.address() ? "" : " as 0x" + Long.toHexString(iova)) + ", access " + flags;
         return orUnsupported(
@@ -528,7 +530,7 @@ public sealed class ProtectionDomain extends ContextObject permits ParentDomain 
         if (advice == MemoryAdvice.UNKNOWN) {
             throw new IllegalArgumentException("advice must not be UNKNOWN");
         }
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment list = temporary.allocate(ibv_sge.layout(), parts.length);
             int code = advice.code();
             int flags = wait ? rdma_h.IBV_ADVISE_MR_FLAG_FLUSH() : 0;

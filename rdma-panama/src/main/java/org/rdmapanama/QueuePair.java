@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashSet;
@@ -667,7 +665,7 @@ public sealed class QueuePair extends QueueObject implements EventSource permits
      * report it.
      */
     final void requireReadyToSend() {
-        int state = Native.MEMORY.get(JAVA_INT, address + STATE);
+        int state = Native.getInt(address + STATE);
         if (state < RTS && context.transportType() != TransportType.IWARP) {
             throw new IllegalStateException(this + " is in state " + QueuePairState.of(state)
                     + " and cannot send before RTS; connect or activate it first");

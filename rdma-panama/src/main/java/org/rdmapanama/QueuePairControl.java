@@ -1,7 +1,5 @@
 package org.rdmapanama;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -11,6 +9,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_ece;
 import org.rdmapanama.ffm.verbs.ibv_qp_attr;
@@ -60,7 +59,7 @@ final class QueuePairControl {
     QueuePairAttributes query(QueuePairAttribute... wanted) {
         Set<QueuePairAttribute> asked = asked(wanted);
         int mask = Codes.mask(asked, QueuePairAttribute::code);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
             queuePair.enter();
@@ -128,7 +127,7 @@ final class QueuePairControl {
      * @param asked an attribute that the driver answers; what else it tells comes with each
      */
     static QueuePairInitialAttributes queryInitial(Context context, long address, QueuePairAttribute asked) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             MemorySegment initial = temporary.allocate(ibv_qp_init_attr.layout());
             int result =
@@ -140,7 +139,7 @@ final class QueuePairControl {
 
     void modify(QueuePairAttributes attributes) {
         checkTransition(attributes);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_qp_attr.layout());
             QueueStructs.writeAttributes(attributes, encoded);
             queuePair.enter();
@@ -201,8 +200,7 @@ final class QueuePairControl {
         }
         if (result == 0
                 && (mask & QueuePairAttribute.STATE.code()) != 0
-                && Native.MEMORY.get(JAVA_INT, encoded + ibv_qp_attr.qp_state$offset())
-                        == QueuePairState.RESET.code()) {
+                && Native.getInt(encoded + ibv_qp_attr.qp_state$offset()) == QueuePairState.RESET.code()) {
             queuePair.wasReset();
         }
         return result;
@@ -225,7 +223,7 @@ final class QueuePairControl {
 
     /** Without the checks of {@link #modify}, so that closing can call it. Returns whether that succeeded. */
     boolean fail() {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_attr.layout());
             ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
             return queuePair.provider.modifyQueuePair(
@@ -235,7 +233,7 @@ final class QueuePairControl {
     }
 
     Ece queryEce() {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment ece = temporary.allocate(ibv_ece.layout());
             queuePair.enter();
             try {
@@ -252,7 +250,7 @@ final class QueuePairControl {
     }
 
     Ece setEce(Ece options) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment ece = temporary.allocate(ibv_ece.layout());
             ibv_ece.vendor_id(ece, options.vendorId());
             ibv_ece.options(ece, options.options());
@@ -272,7 +270,7 @@ final class QueuePairControl {
     }
 
     void modifyRateLimit(RateLimit limit) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_rate_limit_attr.layout());
             ibv_qp_rate_limit_attr.rate_limit(attributes, limit.kilobitsPerSecond());
             ibv_qp_rate_limit_attr.max_burst_sz(attributes, limit.maxBurstBytes());

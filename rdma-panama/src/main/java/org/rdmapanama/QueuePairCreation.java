@@ -8,6 +8,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp;
 import org.rdmapanama.ffm.verbs.ibv_qp_init_attr;
@@ -86,7 +87,7 @@ final class QueuePairCreation {
         Context context = protectionDomain.context;
         DirectPath path = DirectQueues.check(context, options);
         DriverFunction creator = path == null ? function : path.creator(function);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_init_attr_ex.layout());
             options.write(attributes, protectionDomain.address, temporary);
             Supplier<T> maker = () -> context.create(
@@ -263,7 +264,7 @@ final class QueuePairCreation {
         }
         Context context = xrcDomain.context;
         QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_qp_open_attr.layout());
             ibv_qp_open_attr.comp_mask(
                     attributes,

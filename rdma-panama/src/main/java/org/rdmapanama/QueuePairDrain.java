@@ -8,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_recv_wr;
 import org.rdmapanama.ffm.verbs.ibv_send_wr;
 import org.rdmapanama.ffm.verbs.ibv_wc;
@@ -59,7 +60,7 @@ final class QueuePairDrain {
         if (queuePairs.isEmpty()) {
             return;
         }
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             QueuePairDrain drain = new QueuePairDrain(
                     temporary, context.arena.waitLimits().drain().toNanos());
             queuePairs.forEach(drain::begin);

@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table;
 import org.rdmapanama.ffm.verbs.ibv_rwq_ind_table_init_attr;
@@ -57,7 +58,7 @@ public final class ReceiveIndirectionTable extends ContextObject {
 
     static ReceiveIndirectionTable create(Context context, List<WorkQueue> workQueues) {
         List<WorkQueue> queues = checked(context, workQueues);
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment list = temporary.allocate(JAVA_LONG, queues.size());
             for (int i = 0; i < queues.size(); i++) {
                 list.setAtIndex(JAVA_LONG, i, queues.get(i).address);

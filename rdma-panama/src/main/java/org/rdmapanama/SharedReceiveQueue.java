@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_device_attr;
 import org.rdmapanama.ffm.verbs.ibv_device_attr_ex;
 import org.rdmapanama.ffm.verbs.ibv_srq_attr;
@@ -133,7 +134,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
             ProtectionDomain protectionDomain, SharedReceiveQueueOptions options) {
         Context context = protectionDomain.context;
         DirectPath path = DirectQueues.path(context, options.direct());
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr.layout());
             options.writeBasic(attributes);
             return context.create(
@@ -156,7 +157,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         Context context = protectionDomain.context;
         boolean tags = options.type() == SharedReceiveQueueType.TM;
         String capability = tags ? TAG_MATCHING : XrcDomain.CAPABILITY;
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment device = temporary.allocate(ibv_device_attr_ex.layout());
             MemorySegment attributes = temporary.allocate(ibv_srq_init_attr_ex.layout());
             options.writeExtended(attributes, protectionDomain);
@@ -257,7 +258,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         requireSameContext(protectionDomain, options);
         DirectQueues.refuse(completionQueue(options), "a shared receive queue of type " + options.type());
         Context context = protectionDomain.context;
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment device = temporary.allocate(ibv_device_attr_ex.layout());
             MemorySegment sizes = temporary.allocate(ibv_srq_attr.layout());
             return context.wrap(nativeAddress, ownership, srq -> {
@@ -324,7 +325,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_get_srq_num
      */
     public int number() {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment number = temporary.allocate(JAVA_INT);
             enter();
             try {
@@ -349,7 +350,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
      * @verb ibv_query_srq
      */
     public SharedReceiveQueueAttributes query() {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
             enter();
             try {
@@ -396,7 +397,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
                                     + this + ": " + count + "; create a smaller queue");
                 }
             }
-            try (Arena temporary = Arena.ofConfined()) {
+            try (Arena temporary = KnownMemory.ofConfined()) {
                 MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
                 ibv_srq_attr.max_wr(attributes, count);
                 modify(
@@ -426,7 +427,7 @@ public final class SharedReceiveQueue extends QueueObject implements EventSource
         if (limit < 0) {
             throw new IllegalArgumentException("limit must not be negative: " + limit);
         }
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_srq_attr.layout());
             ibv_srq_attr.srq_limit(attributes, limit);
             modify(attributes, rdma_h.IBV_SRQ_LIMIT(), "DeviceAttributes.maxSharedReceiveQueues");

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_td_init_attr;
 import org.rdmapanama.internal.provider.ProviderContext;
 
@@ -32,7 +33,7 @@ public final class ThreadDomain extends ContextObject {
     }
 
     static ThreadDomain create(Context context) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_td_init_attr.layout());
             return context.create(
                     new Creation("ibv_alloc_td", ENDING).capability(CAPABILITY),

@@ -14,6 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.internal.LeakDetector;
 import org.rdmapanama.internal.Log;
 import org.rdmapanama.internal.ObjectModelAccess;
@@ -108,12 +109,12 @@ public final class VerbsArena implements Arena {
 
     /** {@return a new arena that is owned by the calling thread: the fastest and safest kind} */
     public static VerbsArena ofConfined() {
-        return new VerbsArena(Arena.ofConfined(), Thread.currentThread());
+        return new VerbsArena(KnownMemory.ofConfined(), Thread.currentThread());
     }
 
     /** {@return a new arena that any thread may use} */
     public static VerbsArena ofShared() {
-        return new VerbsArena(Arena.ofShared(), null);
+        return new VerbsArena(KnownMemory.ofShared(), null);
     }
 
     /**
@@ -129,6 +130,7 @@ public final class VerbsArena implements Arena {
      */
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
+        checkThread();
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException(this + "; allocate from another arena");
         }
@@ -271,7 +273,7 @@ public final class VerbsArena implements Arena {
 
     /** Returns an arena for memory that is freed earlier than that of this; {@link #free} does. */
     Arena newPart() {
-        return owner == null ? Arena.ofShared() : Arena.ofConfined();
+        return owner == null ? KnownMemory.ofShared() : KnownMemory.ofConfined();
     }
 
     /** Frees the memory of an object that is closed; with this, if a call of another thread uses it. Needs the lock. */

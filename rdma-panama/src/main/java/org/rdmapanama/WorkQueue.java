@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.event.AsyncEventType;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.ibv_wq_attr;
@@ -61,7 +62,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
         protectionDomain.requireSameContext(options.completionQueue());
         DirectQueues.refuse(options.completionQueue(), "a work queue");
         Context context = protectionDomain.context;
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_wq_init_attr.layout());
             options.write(attributes, protectionDomain);
             return context.create(
@@ -166,7 +167,7 @@ public final class WorkQueue extends QueueObject implements EventSource {
      * @verb ibv_modify_wq
      */
     public void modify(WorkQueueAttributes attributes) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment encoded = temporary.allocate(ibv_wq_attr.layout());
             attributes.write(encoded);
             enter();

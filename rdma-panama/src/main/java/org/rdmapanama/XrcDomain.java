@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ibv_xrcd_init_attr;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.Codes;
@@ -31,7 +32,7 @@ public final class XrcDomain extends ContextObject {
     }
 
     static XrcDomain open(Context context, int fileDescriptor, Set<OpenFlag> flags) {
-        try (Arena temporary = Arena.ofConfined()) {
+        try (Arena temporary = KnownMemory.ofConfined()) {
             MemorySegment attributes = temporary.allocate(ibv_xrcd_init_attr.layout());
             ibv_xrcd_init_attr.comp_mask(
                     attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());

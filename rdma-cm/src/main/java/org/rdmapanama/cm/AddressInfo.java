@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.rdma_addrinfo;
@@ -84,7 +85,7 @@ public final class AddressInfo {
             throw new IllegalArgumentException("host and service must not both be null");
         }
         ConnectionManager manager = ConnectionManagers.preferred();
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment hints = arena.allocate(rdma_addrinfo.layout());
             rdma_addrinfo.ai_flags(hints, options.flags());
             rdma_addrinfo.ai_family(hints, options.familyCode());
@@ -204,7 +205,7 @@ public final class AddressInfo {
         if (bytes.length == 0) {
             return null;
         }
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             return SocketAddresses.read(copy(arena, bytes));
         }
     }

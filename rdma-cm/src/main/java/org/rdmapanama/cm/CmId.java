@@ -22,6 +22,7 @@ import org.rdmapanama.address.Gid;
 import org.rdmapanama.device.TransportType;
 import org.rdmapanama.event.AsyncEventType;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.SocketAddresses;
 import org.rdmapanama.ffm.verbs.ibv_context;
@@ -251,7 +252,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_bind_addr
      */
     public void bind(InetSocketAddress address) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long source = SocketAddresses.write(arena, address).address();
             call("rdma_bind_addr", () -> "address " + address, id -> {
                 int result = manager.bindAddress(id, source);
@@ -294,7 +295,7 @@ public final class CmId implements AutoCloseable {
      */
     public void resolveAddress(@Nullable InetSocketAddress from, InetSocketAddress to, Duration timeout) {
         int millis = millis(timeout);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long source = from == null ? 0 : SocketAddresses.write(arena, from).address();
             long destination = SocketAddresses.write(arena, to).address();
             call("rdma_resolve_addr", () -> (from == null ? "" : "from " + from + " ") + "to " + to, id -> {
@@ -371,7 +372,7 @@ public final class CmId implements AutoCloseable {
      */
     public void connect(ConnectionParameters parameters) {
         checkPrivateData(parameters.privateDataLength(), CONNECT_BYTES, DATAGRAM_REQUEST_BYTES);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             ConnectionParameters own = parameters.copy();
             long encoded = own.write(arena).address();
             callWithDevice("rdma_connect", own::toString, id -> {
@@ -402,7 +403,7 @@ public final class CmId implements AutoCloseable {
      */
     public void accept(ConnectionParameters parameters) {
         checkPrivateData(parameters.privateDataLength(), ACCEPT_BYTES, DATAGRAM_ANSWER_BYTES);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long encoded = parameters.write(arena).address();
             callWithDevice("rdma_accept", parameters::toString, id -> manager.accept(id, encoded));
         }
@@ -444,7 +445,7 @@ public final class CmId implements AutoCloseable {
 
     private void reject(String verb, byte[] privateData, Rejection rejection) {
         checkPrivateData(privateData.length, REJECT_BYTES, DATAGRAM_ANSWER_BYTES);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long bytes = privateData.length == 0
                     ? 0
                     : arena.allocateFrom(JAVA_BYTE, privateData).address();
@@ -549,7 +550,7 @@ public final class CmId implements AutoCloseable {
      */
     public void joinMulticastToSend(InetSocketAddress group) {
         join("rdma_join_multicast_ex", group, (id, destination, key) -> {
-            try (Arena arena = Arena.ofConfined()) {
+            try (Arena arena = KnownMemory.ofConfined()) {
                 MemorySegment attributes = arena.allocate(rdma_cm_join_mc_attr_ex.layout());
                 rdma_cm_join_mc_attr_ex.comp_mask(
                         attributes, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
@@ -567,7 +568,7 @@ public final class CmId implements AutoCloseable {
 
     private void join(String verb, InetSocketAddress group, Join join) {
         long key = GROUP_KEYS.incrementAndGet();
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long destination = SocketAddresses.write(arena, group).address();
             groups.put(key, group);
             call(verb, group::toString, id -> {
@@ -592,7 +593,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_leave_multicast
      */
     public void leaveMulticast(InetSocketAddress group) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             long destination = SocketAddresses.write(arena, group).address();
             call("rdma_leave_multicast", group::toString, id -> manager.leaveMulticast(id, destination));
             groups.values().remove(group);
@@ -706,13 +707,13 @@ public final class CmId implements AutoCloseable {
     }
 
     private void setByte(int option, int value) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             setOption(rdma_h.RDMA_OPTION_ID(), option, arena.allocateFrom(JAVA_BYTE, (byte) value));
         }
     }
 
     private void setInt(int option, boolean on) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             setOption(rdma_h.RDMA_OPTION_ID(), option, arena.allocateFrom(JAVA_INT, on ? 1 : 0));
         }
     }
@@ -734,7 +735,7 @@ public final class CmId implements AutoCloseable {
             throw new IllegalArgumentException("value must be in native memory, such as that of an Arena: " + value);
         }
         // Copied, because the caller's memory could be freed during the call.
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment copy = arena.allocate(value.byteSize(), 8).copyFrom(value);
             call(
                     "rdma_set_option",
@@ -754,7 +755,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_set_local_ece
      */
     public void localEce(Ece ece) {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment encoded = arena.allocate(ibv_ece.layout());
             ibv_ece.vendor_id(encoded, ece.vendorId());
             ibv_ece.options(encoded, ece.options());
@@ -795,7 +796,7 @@ public final class CmId implements AutoCloseable {
      * @verb rdma_get_remote_ece
      */
     public Ece remoteEce() {
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment encoded = arena.allocate(ibv_ece.layout());
             call("rdma_get_remote_ece", id -> manager.getRemoteEce(id, encoded.address()));
             return new Ece(ibv_ece.vendor_id(encoded), ibv_ece.options(encoded), ibv_ece.comp_mask(encoded));
@@ -820,7 +821,7 @@ public final class CmId implements AutoCloseable {
         if (state != QueuePairState.INIT && state != QueuePairState.RTR && state != QueuePairState.RTS) {
             throw new IllegalArgumentException("state must be INIT, RTR or RTS: " + state);
         }
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             NativeAttributes attributes = nativeAttributes(arena, state);
             return QueuePairAttributes.ofNative(attributes.struct(), attributes.mask());
         }

@@ -55,7 +55,6 @@ final class ConnectionManagers {
     }
 
     static ConnectionManager choose(String deviceName) {
-        NativeAccess.require();
         if (FreeDescriptors.check(FreeDescriptors.TO_START) < 0) {
             throw new ConnectionException("ibv_get_device_list", Errno.EMFILE, "", FreeDescriptors.CURE);
         }
@@ -71,6 +70,7 @@ final class ConnectionManagers {
                 }
             }
         }
+        NativeAccess.require();
         return NativeConnectionManager.INSTANCE;
     }
 

@@ -18,6 +18,7 @@ import org.rdmapanama.cm.internal.Releasing;
 import org.rdmapanama.event.EventLoop;
 import org.rdmapanama.event.Waitable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.internal.ReadySource;
@@ -142,7 +143,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
         }
         int code = portSpace.code();
         enter();
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             CmFailures.check("rdma_create_id", manager.createId(address, id.address(), 0, code), portSpace);
             return register(id.get(JAVA_LONG, 0));
@@ -180,7 +181,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
         }
         checkOpen();
         long made;
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment id = arena.allocate(JAVA_LONG);
             long encoded = info.write(arena).address();
             CmFailures.check("rdma_create_ep", manager.createEndpoint(id.address(), encoded, 0, 0), info);
@@ -259,7 +260,7 @@ public final class EventChannel implements Waitable, AutoCloseable {
     /** Takes the next event of an open id, or null if there is none. */
     private @Nullable CmEvent takeOpen() {
         taking.lock();
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment pointer = arena.allocate(JAVA_LONG);
             while (true) {
                 int result = manager.getEvent(address, pointer.address());

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import org.rdmapanama.QueuePair;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.internal.provider.ReadLimits;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
@@ -24,7 +25,7 @@ final class QueuePairDriver {
     /** Moves a queue pair to INIT, or, for datagrams, to RTS. */
     void initialize(QueuePair queuePair) {
         checkDevice(queuePair);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             id.nativeAttributes(arena, QueuePairState.INIT).applyTo(queuePair);
         }
         if (queuePair.type() == QueuePairType.UD) {
@@ -44,7 +45,7 @@ final class QueuePairDriver {
         checkDevice(queuePair);
         initializeOnce(queuePair);
         if (movesQueuePair(queuePair)) {
-            try (Arena arena = Arena.ofConfined()) {
+            try (Arena arena = KnownMemory.ofConfined()) {
                 ready(arena, queuePair, parameters, id.nativeAttributes(arena, QueuePairState.RTR));
             }
         }
@@ -54,7 +55,7 @@ final class QueuePairDriver {
     void beforeEstablish(QueuePair queuePair) {
         checkDevice(queuePair);
         if (movesQueuePair(queuePair)) {
-            try (Arena arena = Arena.ofConfined()) {
+            try (Arena arena = KnownMemory.ofConfined()) {
                 // Unlike on the accepting side, the access flags were not known when the queue pair was initialized.
                 NativeAttributes receive = id.nativeAttributes(arena, QueuePairState.RTR)
                         .accessFlagsOf(id.nativeAttributes(arena, QueuePairState.INIT));

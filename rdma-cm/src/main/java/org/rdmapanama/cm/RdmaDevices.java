@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_device;
@@ -53,7 +54,7 @@ public final class RdmaDevices {
      */
     public static List<String> names() {
         ConnectionManager manager = ConnectionManagers.preferred();
-        try (Arena arena = Arena.ofConfined()) {
+        try (Arena arena = KnownMemory.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
             long list = manager.getDevices(count.address());
             if (list < 0) {

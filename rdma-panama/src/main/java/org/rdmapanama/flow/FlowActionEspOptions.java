@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.FlowActionEsp;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp_encap;
 import org.rdmapanama.ffm.verbs.ib_uverbs_flow_action_esp_keymat_aes_gcm;
@@ -188,7 +189,7 @@ public final class FlowActionEspOptions {
 
     /** Options as C structures. Closing them wipes the key and frees them. Confined to the thread that made them. */
     public static final class Native implements AutoCloseable {
-        private final Arena memory = Arena.ofConfined();
+        private final Arena memory = KnownMemory.ofConfined();
         private final MemorySegment attributes = memory.allocate(ibv_flow_action_esp_attr.layout());
         private MemorySegment keyMaterial = MemorySegment.NULL;
 

@@ -14,6 +14,7 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.counts.PoolCounts;
 import org.rdmapanama.ffm.internal.Native;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.internal.Codes;
 import org.rdmapanama.internal.ObjectModelAccess;
 import org.rdmapanama.internal.OpaqueCount;
@@ -111,6 +112,11 @@ public final class RegisteredPool implements AutoCloseable {
         private final AtomicBoolean freed = new AtomicBoolean();
 
         MemorySegment allocate(VerbsArena arena, long byteSize) {
+            if (!NativeAccess.ALLOWED) {
+                // It cannot be freed before.
+                free();
+                return arena.allocate(byteSize, PAGE);
+            }
             try {
                 return Native.owned(memory.allocate(byteSize, PAGE), arena, this::free);
             } catch (Throwable e) {

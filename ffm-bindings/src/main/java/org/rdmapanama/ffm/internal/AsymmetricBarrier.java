@@ -48,6 +48,7 @@ public final class AsymmetricBarrier {
     private static MethodHandle syscall() {
         Long number = NUMBERS.get(System.getProperty("os.arch"));
         if (number == null
+                || !NativeAccess.ALLOWED
                 || !System.getProperty("os.name").equals("Linux")
                 || System.getProperty("org.rdmapanama.membarrier", "true").equals("false")) {
             return null;

@@ -117,12 +117,13 @@ public final class Datagrams implements AutoCloseable {
     }
 
     /**
-     * Returns whether this system has these calls in the form that this class knows: Linux with 64 bits.
+     * Returns whether this system has these calls in the form that this class knows, Linux with 64 bits, and the JVM allows them.
      *
      * @return whether it has
      */
     public static boolean areSupported() {
-        return System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")
+        return NativeAccess.ALLOWED
+                && System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")
                 && ValueLayout.ADDRESS.byteSize() == Long.BYTES
                 && SystemFunctions.find("sendmsg").isPresent()
                 && SystemFunctions.find("recvmsg").isPresent();

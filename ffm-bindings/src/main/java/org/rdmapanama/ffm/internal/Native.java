@@ -5,6 +5,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
@@ -14,14 +15,9 @@ import java.lang.invoke.MethodHandle;
 public final class Native {
     /**
      * All memory, indexed by address, without any checks: for memory that the caller knows to exist, where creating a
-     * view would cost more than the access.
+     * view would cost more than the access. No memory where the JVM does not allow it.
      */
-    public static final MemorySegment MEMORY;
-
-    static {
-        NativeAccess.require();
-        MEMORY = struct(0, Long.MAX_VALUE);
-    }
+    public static final MemorySegment MEMORY = NativeAccess.ALLOWED ? struct(0, Long.MAX_VALUE) : MemorySegment.NULL;
 
     private Native() {}
 
@@ -45,7 +41,75 @@ public final class Native {
      */
     @SuppressWarnings("restricted")
     public static MemorySegment struct(long address, long byteSize) {
-        return MemorySegment.ofAddress(address).reinterpret(byteSize);
+        return NativeAccess.ALLOWED ? MemorySegment.ofAddress(address).reinterpret(byteSize) : known(address, byteSize);
+    }
+
+    /** Less than asked for at the end of a segment: the caller may not know how long a string is. */
+    private static MemorySegment known(long address, long byteSize) {
+        MemorySegment memory = KnownMemory.at(address, 1);
+        return memory.asSlice(0, Math.min(byteSize, memory.byteSize()));
+    }
+
+    /**
+     * Returns memory that the caller knows to exist, and in which an address has the index that {@link #index} returns. This
+     * allocates nothing where the JVM allows access to all memory.
+     *
+     * @param address the address
+     * @param bytes how many bytes from there on the caller uses
+     * @return the memory
+     */
+    public static MemorySegment at(long address, long bytes) {
+        return NativeAccess.ALLOWED ? MEMORY : KnownMemory.at(address, bytes);
+    }
+
+    /**
+     * Returns the index of an address in the memory that {@link #at} returns for it.
+     *
+     * @param address the address
+     * @return the index
+     */
+    public static long index(long address) {
+        return NativeAccess.ALLOWED ? address : 0;
+    }
+
+    /**
+     * Reads memory that the caller knows to exist.
+     *
+     * @param address its address, a multiple of four
+     * @return the value
+     */
+    public static int getInt(long address) {
+        return at(address, Integer.BYTES).get(ValueLayout.JAVA_INT, index(address));
+    }
+
+    /**
+     * Reads memory that the caller knows to exist.
+     *
+     * @param address its address, a multiple of eight
+     * @return the value
+     */
+    public static long getLong(long address) {
+        return at(address, Long.BYTES).get(ValueLayout.JAVA_LONG, index(address));
+    }
+
+    /**
+     * Writes to memory that the caller knows to exist.
+     *
+     * @param address its address, a multiple of four
+     * @param value the value
+     */
+    public static void putInt(long address, int value) {
+        at(address, Integer.BYTES).set(ValueLayout.JAVA_INT, index(address), value);
+    }
+
+    /**
+     * Writes to memory that the caller knows to exist.
+     *
+     * @param address its address, a multiple of eight
+     * @param value the value
+     */
+    public static void putLong(long address, long value) {
+        at(address, Long.BYTES).set(ValueLayout.JAVA_LONG, index(address), value);
     }
 
     /**

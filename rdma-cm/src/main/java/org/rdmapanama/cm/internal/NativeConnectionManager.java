@@ -1,7 +1,5 @@
 package org.rdmapanama.cm.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.MemorySegment;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsException;
@@ -74,7 +72,7 @@ public final class NativeConnectionManager extends ConnectionManager {
     public int getEvent(long channel, long event) {
         int result = Librdmacm.getEvent(channel, event);
         if (result == 0) {
-            sayWhy(Native.struct(Native.MEMORY.get(JAVA_LONG, event), rdma_cm_event.sizeof()));
+            sayWhy(Native.struct(Native.getLong(event), rdma_cm_event.sizeof()));
         }
         return result;
     }

@@ -1,6 +1,5 @@
 package org.rdmapanama.internal.libibverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
@@ -352,7 +351,7 @@ final class NativeContext extends ProviderContext {
 
     private static int fdOf(long channel) {
         // Without a view of the structure, which would be garbage for each look for an event.
-        return Native.MEMORY.get(JAVA_INT, channel + ibv_comp_channel.fd$offset());
+        return Native.getInt(channel + ibv_comp_channel.fd$offset());
     }
 
     @Override

@@ -2,7 +2,6 @@ package org.rdmapanama.internal.provider;
 
 import static org.rdmapanama.ffm.internal.Errno.EOPNOTSUPP;
 
-import java.lang.foreign.ValueLayout;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.rdmapanama.ffm.internal.Native;
@@ -274,7 +273,7 @@ public abstract class ProviderContext implements PostVerbs, PollVerbs {
      */
     public int reregisterMemory(
             long memoryRegion, int flags, long protectionDomain, long address, long length, int access, long code) {
-        Native.MEMORY.set(ValueLayout.JAVA_INT, code, rdma_h.IBV_REREG_MR_ERR_INPUT());
+        Native.putInt(code, rdma_h.IBV_REREG_MR_ERR_INPUT());
         return -EOPNOTSUPP;
     }
 

@@ -1,8 +1,5 @@
 package org.rdmapanama.internal.provider;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import org.rdmapanama.ffm.Pthread;
 import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_qp_ex;
@@ -31,8 +28,8 @@ public abstract class SendVerbs {
      * @param flags a mask of enum ibv_send_flags
      */
     public void identify(long queuePair, long id, int flags) {
-        Native.MEMORY.set(JAVA_LONG, queuePair + WR_ID, id);
-        Native.MEMORY.set(JAVA_INT, queuePair + WR_FLAGS, flags);
+        Native.putLong(queuePair + WR_ID, id);
+        Native.putInt(queuePair + WR_FLAGS, flags);
     }
 
     /**

@@ -3,6 +3,7 @@ package org.rdmapanama.soft.net;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.InvariantCrc;
 import org.rdmapanama.soft.wire.Sender;
@@ -15,7 +16,7 @@ final class ChannelSender extends PacketSender {
     private final InvariantCrc crc;
     private final Capture capture;
     private final ByteBuffer packet =
-            ByteBuffer.allocateDirect(InvariantCrc.MAX_PACKET_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            KnownMemory.directBuffer(InvariantCrc.MAX_PACKET_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     private final long address = MemorySegment.ofBuffer(packet).address();
     private Peer peer;
 

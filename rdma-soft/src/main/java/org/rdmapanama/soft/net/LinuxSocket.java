@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.ffm.internal.SocketOptions;
 
 /**
@@ -29,7 +30,8 @@ final class LinuxSocket {
     private LinuxSocket() {}
 
     /**
-     * Prepares bound sockets for the packets of RoCEv2 devices. Does nothing on systems other than Linux.
+     * Prepares bound sockets for the packets of RoCEv2 devices. Does nothing on systems other than Linux, or where the
+     * JVM does not allow it.
      *
      * <p>Soft-RoCE and network cards send datagrams without a UDP checksum, because every packet has its own checksum
      * (IBA specification, annex A17), but over IPv6 the kernel drops them by default. And they send larger bursts than
@@ -43,7 +45,8 @@ final class LinuxSocket {
     static int[] prepare(List<InetSocketAddress> addresses, int receiveBytes, int sendBytes) {
         int[] found = new int[addresses.size()];
         Arrays.fill(found, -1);
-        if (System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
+        if (NativeAccess.ALLOWED
+                && System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
             try {
                 find(addresses, receiveBytes, sendBytes, found);
             } catch (IOException | DirectoryIteratorException notAllowed) {

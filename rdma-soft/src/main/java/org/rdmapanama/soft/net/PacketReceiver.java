@@ -3,6 +3,7 @@ package org.rdmapanama.soft.net;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.rdmapanama.ffm.internal.KnownMemory;
 
 /**
  * Receives the packets that arrive at one local address, one after the other. {@link Wire} owns the receivers. Callers must
@@ -27,7 +28,7 @@ abstract class PacketReceiver {
     private boolean marked;
 
     PacketReceiver(int bytes) {
-        buffer = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        buffer = KnownMemory.directBuffer(bytes).order(ByteOrder.LITTLE_ENDIAN);
         address = MemorySegment.ofBuffer(buffer).address();
     }
 

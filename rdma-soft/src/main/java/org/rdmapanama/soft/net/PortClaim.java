@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import org.rdmapanama.ffm.internal.AbstractName;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.NativeAccess;
 
 /**
  * A port number of the connection manager that no other process of this machine gets, at some of its addresses. Such ports
@@ -16,8 +17,8 @@ import org.rdmapanama.ffm.internal.Errno;
  * of the device.
  */
 public final class PortClaim implements AutoCloseable {
-    private static final boolean POSSIBLE =
-            System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux");
+    private static final boolean POSSIBLE = NativeAccess.ALLOWED
+            && System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux");
 
     private final List<Integer> names = new ArrayList<>(1);
 

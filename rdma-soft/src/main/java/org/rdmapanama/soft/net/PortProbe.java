@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.soft.wire.Bth;
 
 /**
@@ -22,7 +23,7 @@ public final class PortProbe {
     /** Null if no probe socket can be opened. */
     private final DatagramChannel channel;
 
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
+    private final ByteBuffer buffer = KnownMemory.directBuffer(BYTES);
 
     public PortProbe(InetSocketAddress to) {
         DatagramChannel opened = null;

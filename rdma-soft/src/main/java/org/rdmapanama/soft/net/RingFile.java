@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.ffm.internal.Libc;
 import org.rdmapanama.soft.memory.Memory;
 
@@ -134,7 +135,7 @@ final class RingFile implements AutoCloseable {
                 PosixFilePermissions.asFileAttribute(RIGHTS));
         NAMED.add(path);
         try {
-            ByteBuffer zeros = ByteBuffer.allocateDirect(HEAD_BYTES);
+            ByteBuffer zeros = KnownMemory.directBuffer(HEAD_BYTES);
             for (int at = 0; at < BYTES; at += channel.write(zeros.clear(), at)) {
                 // The size is a multiple of that of the buffer.
             }

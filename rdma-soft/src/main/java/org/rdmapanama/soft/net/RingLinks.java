@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.apache.logging.log4j.Logger;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.cm.Mad;
 import org.rdmapanama.soft.wire.Bth;
@@ -72,7 +73,7 @@ final class RingLinks {
     /** Whether the last packet came from one of them. */
     private boolean areBusiest;
 
-    private final ByteBuffer packet = ByteBuffer.allocateDirect(RingReader.MOST_BYTES);
+    private final ByteBuffer packet = KnownMemory.directBuffer(RingReader.MOST_BYTES);
     private final long address = MemorySegment.ofBuffer(packet).address();
 
     /** Told of files that are not used any more. */

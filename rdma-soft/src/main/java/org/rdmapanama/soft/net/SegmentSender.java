@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.wire.Capture;
 import org.rdmapanama.soft.wire.InvariantCrc;
@@ -38,7 +39,7 @@ final class SegmentSender extends PacketSender {
     private final InvariantCrc crc;
     private final Capture capture;
     private final Failures failures;
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    private final ByteBuffer buffer = KnownMemory.directBuffer(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     private final long address = MemorySegment.ofBuffer(buffer).address();
 
     /** Whether the kernel can divide packets for the interfaces that were used so far. */

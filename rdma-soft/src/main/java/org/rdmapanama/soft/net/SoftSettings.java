@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.soft.wire.Congestion;
 import org.rdmapanama.soft.wire.Faults;
 import org.rdmapanama.soft.wire.UdpFlow;
@@ -86,7 +87,7 @@ public record SoftSettings(
                 faults == null ? null : Faults.parse(faults),
                 wire,
                 choice("segments", Segmentation.AUTO),
-                ring(System.getProperty(PREFIX + "ring", "auto")),
+                ring(System.getProperty(PREFIX + "ring", NativeAccess.ALLOWED ? "auto" : "none")),
                 !"false".equalsIgnoreCase(System.getProperty(PROBES)),
                 Congestion.parse(CONGESTION, System.getProperty(CONGESTION, "none")),
                 number(

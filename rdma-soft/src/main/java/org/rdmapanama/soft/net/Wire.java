@@ -25,6 +25,7 @@ import jdk.net.ExtendedSocketOptions;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.ffm.internal.Datagrams;
 import org.rdmapanama.ffm.internal.DescriptorGroup;
+import org.rdmapanama.ffm.internal.KnownMemory;
 import org.rdmapanama.internal.provider.Logging;
 import org.rdmapanama.soft.events.PacketDropped;
 import org.rdmapanama.soft.wire.Capture;
@@ -102,7 +103,7 @@ public final class Wire implements AutoCloseable {
     private final int[] descriptors;
 
     /** What wakes up a peer that sleeps: a datagram that is too short for a packet. */
-    private final ByteBuffer bell = ByteBuffer.allocateDirect(PacketReceiver.BELL_BYTES);
+    private final ByteBuffer bell = KnownMemory.directBuffer(PacketReceiver.BELL_BYTES);
 
     private final long bellAddress = MemorySegment.ofBuffer(bell).address();
 

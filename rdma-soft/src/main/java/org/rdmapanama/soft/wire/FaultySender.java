@@ -4,6 +4,7 @@ import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
+import org.rdmapanama.ffm.internal.KnownMemory;
 
 /**
  * A {@link Sender} that injects {@link Faults} into packets before it passes them to another sender. For a given seed,
@@ -41,7 +42,7 @@ public final class FaultySender implements Sender {
         long until;
 
         Held(int maxPacketBytes) {
-            packet = ByteBuffer.allocateDirect(maxPacketBytes);
+            packet = KnownMemory.directBuffer(maxPacketBytes);
         }
     }
 
@@ -81,7 +82,7 @@ public final class FaultySender implements Sender {
         this.next = link == null ? next : link;
         this.clock = clock;
         random = new SplittableRandom(faults.seed());
-        copy = ByteBuffer.allocateDirect(maxPacketBytes);
+        copy = KnownMemory.directBuffer(maxPacketBytes);
         for (int i = 0; i < MAX_HELD; i++) {
             held[i] = new Held(maxPacketBytes);
         }

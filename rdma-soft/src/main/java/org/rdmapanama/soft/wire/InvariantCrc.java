@@ -3,6 +3,7 @@ package org.rdmapanama.soft.wire;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32;
+import org.rdmapanama.ffm.internal.KnownMemory;
 
 /**
  * The invariant checksum (ICRC) of four bytes, with which each packet ends. (Annex A17.3.3 and section 7.8.1 of the
@@ -53,7 +54,7 @@ public final class InvariantCrc {
 
     private final CRC32 crc = new CRC32();
     private final ByteBuffer scratch =
-            ByteBuffer.allocateDirect(UdpFlow.DUMMY_BYTES + UdpFlow.IPV6_BYTES + UdpFlow.UDP_BYTES + Bth.BYTES);
+            KnownMemory.directBuffer(UdpFlow.DUMMY_BYTES + UdpFlow.IPV6_BYTES + UdpFlow.UDP_BYTES + Bth.BYTES);
     private UdpFlow flowInScratch;
 
     /**

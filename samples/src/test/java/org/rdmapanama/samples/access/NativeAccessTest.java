@@ -43,8 +43,13 @@ class NativeAccessTest {
 
     /** What the program prints, started with options. */
     private static List<String> run(List<String> options) throws Exception {
+        return run("soft0", options);
+    }
+
+    /** The same with another device than the software one. */
+    private static List<String> run(String device, List<String> options) throws Exception {
         List<String> command = new ArrayList<>(
-                List.of("env", "RDMA_DEVICE=soft0", System.getProperty("java.home") + "/bin/java", "-Xshare:auto"));
+                List.of("env", "RDMA_DEVICE=" + device, System.getProperty("java.home") + "/bin/java", "-Xshare:auto"));
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"));
         command.add("-Dlog4j.provider=org.apache.logging.log4j.simple.internal.SimpleProvider");
         command.addAll(options);
@@ -82,16 +87,26 @@ class NativeAccessTest {
 
     @Test
     void shouldNameTheOptionOnTheClassPath() throws Exception {
-        List<String> lines = run(List.of(REFUSE));
+        List<String> lines = run("mlx5_0", List.of(REFUSE));
         assertEquals(LINES, lines.size(), lines::toString);
         lines.forEach(line -> assertEquals(refusal("ALL-UNNAMED"), line, lines::toString));
     }
 
     @Test
     void shouldNameTheOptionOnTheModulePath() throws Exception {
-        List<String> lines = run(with(modules(), REFUSE));
+        List<String> lines = run("mlx5_0", with(modules(), REFUSE));
         assertEquals(LINES, lines.size(), lines::toString);
         lines.forEach(line -> assertEquals(refusal("org.rdmapanama.ffm"), line, lines::toString));
+    }
+
+    @Test
+    void shouldWorkOnTheSoftwareDeviceWithoutTheOptionOnTheClassPath() throws Exception {
+        assertWorks(run(List.of(REFUSE)));
+    }
+
+    @Test
+    void shouldWorkOnTheSoftwareDeviceWithoutTheOptionOnTheModulePath() throws Exception {
+        assertWorks(run(with(modules(), REFUSE)));
     }
 
     @Test
