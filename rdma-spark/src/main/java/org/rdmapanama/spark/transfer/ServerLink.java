@@ -182,6 +182,7 @@ final class ServerLink {
                         .id(SENT + (long) slot)
                         .send()
                         .add(messages, (long) message * Messages.BYTES, bytes)
+                        .solicited(true)
                         .signaled(true));
     }
 

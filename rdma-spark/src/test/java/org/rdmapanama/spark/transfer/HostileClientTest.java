@@ -129,6 +129,7 @@ class HostileClientTest {
                         .send()
                         .id(1)
                         .add(memory, 0, bytes)
+                        .solicited(true)
                         .signaled(true));
     }
 
