@@ -73,14 +73,8 @@ final class FileRegistrar {
 
     /** Linux before 6.2 pins pages for writing, even those that are registered for reading only. */
     private MemoryRegion registerForWriting(Path file, long bytes, Arena arena) throws IOException {
-        MemorySegment memory;
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            memory = channel.map(MapMode.READ_WRITE, 0, bytes, arena);
+            return device.apply(channel.map(MapMode.READ_WRITE, 0, bytes, arena));
         }
-        // Pinning for writing takes a fault for each page. Reading takes one for several, and where the file system
-        // does
-        // not want to know of writes, as tmpfs does not, the pages may be written to as well then.
-        memory.load();
-        return device.apply(memory);
     }
 }
