@@ -965,7 +965,7 @@ class DcCardTest {
                 IllegalArgumentException.class,
                 () -> mlx5.createDcInitiator(
                         domain, new QueuePairOptions(QueuePairType.DRIVER, direct).sendOperations(SendOperation.SEND)));
-        assertTrue(refused.getMessage().contains("must be of type RC, UC or UD"), refused::getMessage);
+        assertTrue(refused.getMessage().contains("must be one of [RC, UC, UD]"), refused::getMessage);
         QueuePairOptions connected = new QueuePairOptions(QueuePairType.RC, direct);
         assertThrows(IllegalArgumentException.class, () -> mlx5.createDcTarget(domain, connected, KEY));
         assertThrows(

@@ -19,7 +19,7 @@ final class BuiltTree {
             set -e
             mkdir "$2" "$2"/docs
             cp -r "$1"/bin "$2"
-            for module in ffm-bindings rdma-panama rdma-soft rdma-mlx5 rdma-cm rdma-nvme samples; do
+            for module in ffm-bindings rdma-panama rdma-soft rdma-mlx5 rdma-efa rdma-cm rdma-nvme samples; do
                 mkdir -p "$2/$module/src/main"
                 touch "$2/$module/pom.xml"
             done
