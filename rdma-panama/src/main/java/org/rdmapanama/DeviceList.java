@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
+import org.rdmapanama.ffm.internal.NativeAccess;
 import org.rdmapanama.internal.provider.NoRdmaException;
 import org.rdmapanama.internal.provider.Provider;
 import org.rdmapanama.internal.provider.ProviderDevice;
@@ -129,6 +130,8 @@ public final class DeviceList extends AbstractList<Device> {
                 return device;
             }
         }
+        // It may be one of the kernel, of which nothing is known without the access.
+        NativeAccess.require();
         throw new VerbsException(
                 "ibv_open_device",
                 Errno.ENODEV,

@@ -4,6 +4,7 @@ import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import org.apache.logging.log4j.Level;
 import org.jspecify.annotations.Nullable;
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.internal.FreeDescriptors;
@@ -19,6 +20,9 @@ final class Providers {
     private static volatile @Nullable List<Provider> all;
 
     private static final File OF_KERNEL = new File("/sys/class/infiniband");
+
+    /** The files through which a program reaches the devices of the kernel. */
+    private static final File FILES = new File("/dev/infiniband");
 
     private Providers() {}
 
@@ -64,16 +68,22 @@ final class Providers {
                 .flatMap(each -> each.devices().stream())
                 .map(ProviderDevice::name)
                 .toList();
-        String[] ofKernel = OF_KERNEL.list();
         boolean isNamed = named != null && !named.isBlank();
-        boolean isWanted = isNamed ? names.contains(named) : ofKernel == null || ofKernel.length == 0;
+        boolean isWanted = isNamed ? names.contains(named) : isEmpty(OF_KERNEL) && isEmpty(FILES);
         if (names.isEmpty() || !isWanted) {
             NativeAccess.require();
         }
-        Log.LOGGER.info(
+        Log.LOGGER.log(
+                isNamed ? Level.INFO : Level.WARN,
                 "devices of the kernel are not looked for, and {} is slower than it could be, because the JVM does not allow"
                         + " rdma-panama to call C functions: add {} to the options of the java command",
                 String.join(", ", names),
                 NativeAccess.option());
+    }
+
+    /** Whether a folder is missing or empty; not if nobody can tell. */
+    private static boolean isEmpty(File folder) {
+        String[] files = folder.list();
+        return files == null ? !folder.exists() : files.length == 0;
     }
 }

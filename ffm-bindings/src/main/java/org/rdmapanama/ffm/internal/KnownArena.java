@@ -12,13 +12,14 @@ final class KnownArena implements Arena {
 
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
-        // Two segments without bytes could have the same address.
-        MemorySegment memory = arena.allocate(Math.max(1, byteSize), byteAlignment);
+        // Not while it is closed, after which nobody would forget it.
         synchronized (all) {
+            // Two segments without bytes could have the same address.
+            MemorySegment memory = arena.allocate(byteSize == 0 ? 1 : byteSize, byteAlignment);
             all.add(memory);
+            KnownMemory.allocated(memory);
+            return memory.asSlice(0, byteSize);
         }
-        KnownMemory.allocated(memory);
-        return memory.asSlice(0, byteSize);
     }
 
     @Override

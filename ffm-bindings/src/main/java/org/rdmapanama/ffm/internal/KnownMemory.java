@@ -23,6 +23,9 @@ public final class KnownMemory {
     /** Of memory regions that programs have allocated otherwise, while these are reachable. They may overlap, and are few. */
     private static final List<WeakReference<MemorySegment>> REGISTERED = new CopyOnWriteArrayList<>();
 
+    /** One of those that may not use the memory of a confined arena. */
+    private static final Thread OTHER_THREAD = Thread.ofPlatform().unstarted(() -> {});
+
     private KnownMemory() {}
 
     /** {@return a new arena of this library that the calling thread owns} */
@@ -54,13 +57,29 @@ public final class KnownMemory {
     /**
      * Makes the memory of a region known, as long as it is reachable.
      *
-     * @param memory the memory, which any thread may use
+     * @param memory the memory
+     * @throws IllegalArgumentException when the JVM does not allow access to all memory, and not every thread may use it
      */
     public static void add(MemorySegment memory) {
-        if (!NativeAccess.ALLOWED && find(memory.address(), memory.byteSize()) == null) {
-            REGISTERED.removeIf(each -> !isAlive(each.get()));
-            REGISTERED.add(new WeakReference<>(memory));
+        if (NativeAccess.ALLOWED || isAllocated(memory)) {
+            return;
         }
+        if (!memory.isAccessibleBy(OTHER_THREAD)) {
+            throw new IllegalArgumentException(
+                    "memory of a confined arena needs native access, because the threads of the"
+                            + " device use it: add " + NativeAccess.option()
+                            + " to the options of the java command, or allocate it"
+                            + " from a VerbsArena");
+        }
+        REGISTERED.removeIf(each -> !isAlive(each.get()) || each.refersTo(memory));
+        // Read-only views of the same memory come behind.
+        REGISTERED.add(memory.isReadOnly() ? REGISTERED.size() : 0, new WeakReference<>(memory));
+    }
+
+    /** Whether an arena of this library has the memory, which nobody needs to add then. */
+    private static boolean isAllocated(MemorySegment memory) {
+        Map.Entry<Long, MemorySegment> floor = ALLOCATED.floorEntry(memory.address());
+        return floor != null && has(floor.getValue(), memory.address(), memory.byteSize());
     }
 
     /** Returns memory from an address on, at least so many bytes. */
@@ -81,7 +100,7 @@ public final class KnownMemory {
     /** Returns null if there is none. */
     private static MemorySegment find(long address, long bytes) {
         Map.Entry<Long, MemorySegment> floor = ALLOCATED.floorEntry(address);
-        if (floor != null && has(floor.getValue(), address, bytes)) {
+        if (floor != null && isAlive(floor.getValue()) && has(floor.getValue(), address, bytes)) {
             return floor.getValue();
         }
         for (WeakReference<MemorySegment> each : REGISTERED) {
@@ -108,6 +127,6 @@ public final class KnownMemory {
     }
 
     static void freed(MemorySegment memory) {
-        ALLOCATED.remove(memory.address());
+        ALLOCATED.remove(memory.address(), memory);
     }
 }
