@@ -51,7 +51,7 @@ final class EfaPath extends DirectPath {
             Ring ring = describe(queue);
             long length = Mappings.lengthOf(ring.address());
             long bytes = (long) ring.entries() * ring.entryBytes();
-            if (length < bytes || length % bytes != 0) {
+            if (bytes <= 0 || length < bytes || length % bytes != 0) {
                 throw new UnsupportedOperationException(
                         "the direct path of efa does not know how many rings a completion"
                                 + " queue of the device has: " + length + " bytes are mapped for rings of " + bytes
@@ -93,6 +93,7 @@ final class EfaPath extends DirectPath {
     public DirectCompletionQueue completionQueue(long completionQueue, boolean shared) {
         Ring ring = describe(completionQueue);
         requireSize("completions", ring.entryBytes(), CompletionQueueRing.ENTRY_BYTES);
+        requirePowerOfTwo("completions", ring.entries());
         return new CompletionQueueRing(
                 completionQueue, ring.address(), ring.entries(), ring.doorbell(), subQueues, shared);
     }
@@ -124,6 +125,8 @@ final class EfaPath extends DirectPath {
             if (entryBytes != SendQueueRing.LARGE_ENTRY_BYTES) {
                 requireSize("sends", entryBytes, SendQueueRing.ENTRY_BYTES);
             }
+            requirePowerOfTwo("sends", efadv_wq_attr.num_entries(sends));
+            requirePowerOfTwo("receives", efadv_wq_attr.num_entries(receives));
             MemorySegment struct = Native.struct(queuePair, ibv_qp.layout());
             long state = queuePair + ibv_qp.state$offset();
             RingQueuePair created = new RingQueuePair(
@@ -150,6 +153,15 @@ final class EfaPath extends DirectPath {
                     (CompletionQueueRing) parts.receiveQueue());
             created.join();
             return created;
+        }
+    }
+
+    /** Places in the rings are counted by masks. */
+    private static void requirePowerOfTwo(String what, int entries) {
+        if (Integer.bitCount(entries) != 1) {
+            throw new UnsupportedOperationException(
+                    "the direct path of efa does not know rings of " + entries + " entries for " + what
+                            + ", only of powers of two; create the completion queues without CompletionQueueOptions.direct");
         }
     }
 

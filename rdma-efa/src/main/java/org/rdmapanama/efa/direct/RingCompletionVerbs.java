@@ -17,6 +17,9 @@ final class RingCompletionVerbs extends CompletionVerbs {
     private final long completionQueue;
     private long entry;
 
+    /** How many entries had been taken when the batch began. */
+    private int before;
+
     /** The first eight bytes of the entry. */
     private long first;
 
@@ -28,6 +31,7 @@ final class RingCompletionVerbs extends CompletionVerbs {
     @Override
     public int startPoll(long queue, long attributes) {
         ring.lock();
+        before = ring.taken();
         return advance();
     }
 
@@ -60,7 +64,10 @@ final class RingCompletionVerbs extends CompletionVerbs {
 
     @Override
     public void endPoll(long queue) {
-        ring.giveBack();
+        // The doorbell also says whether an event is wanted, which a poll of an empty queue must leave as it is.
+        if (ring.taken() != before) {
+            ring.giveBack();
+        }
         ring.unlock();
     }
 

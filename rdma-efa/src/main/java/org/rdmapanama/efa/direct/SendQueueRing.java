@@ -357,7 +357,7 @@ final class SendQueueRing {
     void ring(int before) {
         int from = before;
         while (from != position) {
-            int batch = Math.min(position - from, maxBatch);
+            int batch = Math.min(position - from, Math.max(1, maxBatch));
             for (int i = 0; i < batch; i++) {
                 long offset = (long) (from + i & mask) * entryBytes;
                 RingMemory.copyToDevice(draftStart + offset, ring + offset, entryBytes);
