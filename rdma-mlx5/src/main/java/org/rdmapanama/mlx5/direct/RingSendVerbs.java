@@ -2,11 +2,11 @@ package org.rdmapanama.mlx5.direct;
 
 import org.rdmapanama.ffm.internal.Errno;
 import org.rdmapanama.ffm.verbs.ibv_data_buf;
-import org.rdmapanama.internal.provider.SendVerbs;
+import org.rdmapanama.internal.provider.DirectSendVerbs;
 import org.rdmapanama.queue.SendOperation;
 
 /** The work request builder of one queue pair. The data of a work request ends it. */
-final class RingSendVerbs extends SendVerbs {
+final class RingSendVerbs extends DirectSendVerbs {
     private static final long BUFFER_BYTES = ibv_data_buf.sizeof();
     private static final long BUFFER_ADDRESS = ibv_data_buf.addr$offset();
     private static final long BUFFER_LENGTH = ibv_data_buf.length$offset();
@@ -25,9 +25,6 @@ final class RingSendVerbs extends SendVerbs {
     private long id;
 
     private int flags;
-
-    /** The first error of the batch, a negated errno, or 0. */
-    private int error;
 
     RingSendVerbs(SendQueueRing ring) {
         this.ring = ring;
@@ -224,41 +221,5 @@ final class RingSendVerbs extends SendVerbs {
         } else {
             error = -Errno.EINVAL;
         }
-    }
-
-    private void refuse() {
-        if (error == 0) {
-            error = -Errno.EOPNOTSUPP;
-        }
-    }
-
-    @Override
-    public void wrSendTso(long queuePair, long header, short headerSize, short mss) {
-        refuse();
-    }
-
-    @Override
-    public void wrAtomicWrite(long queuePair, int rkey, long remoteAddress, long value) {
-        refuse();
-    }
-
-    @Override
-    public void wrFlush(long queuePair, int rkey, long remoteAddress, long length, byte type, byte level) {
-        refuse();
-    }
-
-    @Override
-    public void wrBindMw(long queuePair, long memoryWindow, int rkey, long bindInfo) {
-        refuse();
-    }
-
-    @Override
-    public void wrLocalInv(long queuePair, int rkey) {
-        refuse();
-    }
-
-    @Override
-    public void wrSetXrcSrqn(long queuePair, int number) {
-        refuse();
     }
 }
