@@ -62,7 +62,7 @@ final class FirstFailure {
 
     /**
      * Has this side put the queue pair into the error state. A thread that polls meanwhile may get flushed completions before
-     * the verb returns, and they are no failure.
+     * the verb returns, and these do not mean that it failed.
      *
      * @param modify calls the verb
      */

@@ -61,7 +61,7 @@ public final class KnownMemory {
      * @throws IllegalArgumentException when the JVM does not allow access to all memory, and not every thread may use it
      */
     public static void add(MemorySegment memory) {
-        if (NativeAccess.ALLOWED || isAllocated(memory)) {
+        if (NativeAccess.ALLOWED || allocated(memory.address(), memory.byteSize()) != null) {
             return;
         }
         if (!memory.isAccessibleBy(OTHER_THREAD)) {
@@ -76,10 +76,11 @@ public final class KnownMemory {
         REGISTERED.add(memory.isReadOnly() ? REGISTERED.size() : 0, new WeakReference<>(memory));
     }
 
-    /** Whether an arena of this library has the memory, which nobody needs to add then. */
-    private static boolean isAllocated(MemorySegment memory) {
-        Map.Entry<Long, MemorySegment> floor = ALLOCATED.floorEntry(memory.address());
-        return floor != null && has(floor.getValue(), memory.address(), memory.byteSize());
+    /** Returns the memory of an arena of this library; null if none has it. */
+    private static MemorySegment allocated(long address, long bytes) {
+        Map.Entry<Long, MemorySegment> floor = ALLOCATED.floorEntry(address);
+        MemorySegment memory = floor == null ? null : floor.getValue();
+        return isAlive(memory) && has(memory, address, bytes) ? memory : null;
     }
 
     /** Returns memory from an address on, at least so many bytes. */
@@ -99,9 +100,9 @@ public final class KnownMemory {
 
     /** Returns null if there is none. */
     private static MemorySegment find(long address, long bytes) {
-        Map.Entry<Long, MemorySegment> floor = ALLOCATED.floorEntry(address);
-        if (floor != null && isAlive(floor.getValue()) && has(floor.getValue(), address, bytes)) {
-            return floor.getValue();
+        MemorySegment ofArena = allocated(address, bytes);
+        if (ofArena != null) {
+            return ofArena;
         }
         for (WeakReference<MemorySegment> each : REGISTERED) {
             MemorySegment memory = each.get();

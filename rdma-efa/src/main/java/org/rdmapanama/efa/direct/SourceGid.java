@@ -2,7 +2,7 @@ package org.rdmapanama.efa.direct;
 
 import org.rdmapanama.internal.provider.DirectCompletionQueue;
 
-/** Tells the GID of a sender of whom the device knows no address handle. */
+/** Tells the GID of a sender for which the device knows no address handle. */
 public final class SourceGid {
     private SourceGid() {}
 
