@@ -29,7 +29,8 @@ final class CongestionNotifier {
         if (now - told < settings.pauseNanos()) {
             return;
         }
-        long packet = device.wire().beginAtSocket(path.peer, path.sourceIndex);
+        // From the port of all other packets of the queue pair: its peer takes none from elsewhere.
+        long packet = device.wire().beginAtSocket(path.peer, path.socket);
         if (packet != 0) {
             device.wire().send(Cnp.write(packet, destination));
             device.counts.add(WireCount.SENT_NOTIFICATIONS);

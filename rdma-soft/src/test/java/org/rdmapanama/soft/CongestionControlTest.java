@@ -37,7 +37,7 @@ class CongestionControlTest {
     private static final int AT_ONCE = HALF / CHUNK;
 
     /** A link that is far slower than any sender, and whose queue holds less than the largest window. */
-    private static final String SHORT_QUEUE = "rate=4,queue=128,kmin=16,kmax=64,pmax=0.2,seed=5";
+    private static final String SHORT_QUEUE = "rate=1,queue=128,kmin=16,kmax=64,pmax=0.2,seed=5";
 
     /** One whose queue holds more than that, so that it does not depend on the load of the machine whether it drops. */
     private static final String LONG_QUEUE = "rate=20,queue=1024,kmin=16,kmax=64,pmax=0.2,seed=5";
@@ -129,8 +129,12 @@ class CongestionControlTest {
                     && count(pair, WireCount.MARKED_PACKETS) <= wire(pair).marksMade());
             assertTrue(count(pair, WireCount.SENT_NOTIFICATIONS) > 0
                     && count(pair, WireCount.SENT_NOTIFICATIONS) <= count(pair, WireCount.MARKED_PACKETS));
-            // The last write may complete before a notification is read.
-            Bound.usual().await("no notification came", () -> count(pair, WireCount.RECEIVED_NOTIFICATIONS) > 0);
+            // The last write may complete before all notifications are read. A full buffer of a socket loses some.
+            Bound.usual()
+                    .await(
+                            "most notifications were lost",
+                            () -> count(pair, WireCount.RECEIVED_NOTIFICATIONS)
+                                    > count(pair, WireCount.SENT_NOTIFICATIONS) / 2);
             assertTrue(count(pair, WireCount.RECEIVED_NOTIFICATIONS) <= count(pair, WireCount.SENT_NOTIFICATIONS));
         }
     }
