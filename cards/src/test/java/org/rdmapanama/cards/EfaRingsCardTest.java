@@ -85,6 +85,9 @@ class EfaRingsCardTest {
     private final List<Outstanding> sends = new ArrayList<>();
     private final List<Outstanding> receives = new ArrayList<>();
 
+    /** The number of the last direct send that was completed, or -1. */
+    private int completed = -1;
+
     /** The next entry of the ring of sends, and of that of receives. */
     private int position;
 
@@ -225,7 +228,10 @@ class EfaRingsCardTest {
             switch (random.nextInt(16)) {
                 case 0, 1 -> postReceives();
                 case 2, 3, 4, 5 -> complete();
-                case 6 -> completeForAStranger();
+                case 6 -> {
+                    completeForAStranger();
+                    completeTwice();
+                }
                 case 7 -> requestNotification();
                 case 8, 9, 10, 11 -> done += buildSends();
                 default -> done += postSends();
@@ -390,6 +396,17 @@ class EfaRingsCardTest {
         assertThrows(VerbsException.class, () -> direct.queue.poll(direct.completions));
     }
 
+    /** The driver would not notice: it has one for a stranger instead, as both count what they take. */
+    private void completeTwice() {
+        if (completed >= 0) {
+            draw();
+            driver.complete(SENDS, noise, 0, 0, 1 << QUEUE_SHIFT, driver.queuePair.number() ^ 0x7ff);
+            direct.complete(SENDS, noise, completed, 0, 1 << QUEUE_SHIFT, direct.queuePair.number());
+            assertThrows(VerbsException.class, () -> driver.queue.poll(driver.completions));
+            assertThrows(VerbsException.class, () -> direct.queue.poll(direct.completions));
+        }
+    }
+
     private void draw() {
         for (int i = 0; i < noise.length; i++) {
             noise[i] = random.nextLong();
@@ -408,7 +425,9 @@ class EfaRingsCardTest {
                 completeBoth(RECEIVES, unsolicited ? any : take(receives), flags);
             } else if (!sends.isEmpty()) {
                 int flags = random.nextInt(3) << OPERATION_SHIFT | random.nextInt(2) * HAS_IMMEDIATE;
-                completeBoth(SENDS, take(sends), flags);
+                Outstanding ended = take(sends);
+                completed = ended.ofDirect();
+                completeBoth(SENDS, ended, flags);
             } else {
                 break;
             }

@@ -114,10 +114,12 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         verbs = new RingCompletionVerbs(this, completionQueue);
     }
 
+    /** Has this know a queue pair that is new: completions with its number are those of an earlier one. */
     void add(RingQueuePair queuePair) {
         lock();
         try {
             last = null;
+            removeEntries(queuePair.number());
             queuePairs.add(queuePair);
         } finally {
             unlock();
@@ -230,9 +232,19 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         return known ? found : null;
     }
 
-    /** Frees the place of the work request of an entry, and returns its identifier. */
-    static long release(RingQueuePair owner, long first) {
-        return isUnsolicited(first) ? 0 : owner.ids(isSend(first)).giveBack((int) first & MASK_16);
+    /** Returns the identifier of the work request of an entry. */
+    static long identifier(RingQueuePair owner, long first) {
+        return isUnsolicited(first) ? 0 : owner.ids(isSend(first)).id((int) first & MASK_16);
+    }
+
+    /**
+     * Frees the place of the work request of an entry, which was read: a work request that takes the place may complete in this
+     * entry.
+     */
+    static void release(RingQueuePair owner, long first) {
+        if (!isUnsolicited(first)) {
+            owner.ids(isSend(first)).giveBack((int) first & MASK_16);
+        }
     }
 
     /** Returns a status of enum ibv_wc_status. */
@@ -298,15 +310,21 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         if (owner == null) {
             return false;
         }
-        RingMemory.putLong(to + WC_ID, release(owner, first));
+        RingMemory.putLong(to + WC_ID, identifier(owner, first));
         RingMemory.putInt(to + WC_STATUS, status(first));
         RingMemory.putInt(to + WC_OPCODE, opcode(first));
         RingMemory.putInt(to + WC_VENDOR_ERROR, vendorError(first));
         RingMemory.putInt(to + WC_NUMBER, owner.number());
         if (isSend(first)) {
             RingMemory.putInt(to + WC_FLAGS, 0);
-            return true;
+        } else {
+            decodeReceive(entry, first, to);
         }
+        release(owner, first);
+        return true;
+    }
+
+    private static void decodeReceive(long entry, long first, long to) {
         RingMemory.putInt(to + WC_FLAGS, flags(first));
         RingMemory.putInt(to + WC_BYTE_LENGTH, byteLength(entry, first));
         RingMemory.putInt(to + WC_SOURCE, sourceQueuePair(entry));
@@ -315,7 +333,6 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         if (flags(first) != 0) {
             RingMemory.putInt(to + WC_IMMEDIATE, immediate(entry));
         }
-        return true;
     }
 
     /** A device without notifications has no doorbell, and none knows of solicited ones. */
@@ -343,19 +360,33 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         return verbs;
     }
 
-    /** Removes the completions of a queue pair that is in state RESET or destroyed. */
+    /**
+     * Removes the completions of a queue pair that is in state RESET or destroyed. Does nothing if another one has its number
+     * already, which may be while this is called for a destroyed one: {@link #add} has then removed them.
+     */
+    @SuppressWarnings("ReferenceEquality") // queue pairs are compared by identity
     void clear(RingQueuePair queuePair, boolean destroyed) {
         lock();
         try {
-            for (SubQueue ring : rings) {
-                ring.clear(queuePair.number());
+            if (queuePairs.find(queuePair.number()) != queuePair) {
+                return;
             }
-        } finally {
             last = null;
+            removeEntries(queuePair.number());
             if (destroyed) {
                 queuePairs.remove(queuePair);
+            } else {
+                queuePair.forget(this);
             }
+        } finally {
             unlock();
+        }
+    }
+
+    /** Has the entries with a number count no more. */
+    private void removeEntries(int queuePair) {
+        for (SubQueue ring : rings) {
+            ring.clear(queuePair);
         }
     }
 }

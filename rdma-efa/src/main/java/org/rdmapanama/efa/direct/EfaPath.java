@@ -3,7 +3,6 @@ package org.rdmapanama.efa.direct;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmapanama.efa.internal.Libefa;
 import org.rdmapanama.ffm.efa.efadv_cq_attr;
 import org.rdmapanama.ffm.efa.efadv_wq_attr;
@@ -30,8 +29,7 @@ final class EfaPath extends DirectPath {
     /** How many rings a completion queue has. */
     private final int subQueues;
 
-    /** Counts the queue pairs, and how often they began anew. */
-    private final AtomicInteger generations = new AtomicInteger();
+    private final Generations generations = new Generations();
 
     EfaPath(ProviderContext context) {
         subQueues = countSubQueues(context);
@@ -129,8 +127,9 @@ final class EfaPath extends DirectPath {
             requirePowerOfTwo("receives", efadv_wq_attr.num_entries(receives));
             MemorySegment struct = Native.struct(queuePair, ibv_qp.layout());
             long state = queuePair + ibv_qp.state$offset();
+            int number = ibv_qp.qp_num(struct);
             RingQueuePair created = new RingQueuePair(
-                    ibv_qp.qp_num(struct),
+                    number,
                     new SendQueueRing(
                             new SendQueueRing.Place(
                                     efadv_wq_attr.buffer(sends).address(),
@@ -141,14 +140,14 @@ final class EfaPath extends DirectPath {
                             state,
                             QueuePairType.of(ibv_qp.qp_type(struct)),
                             parts,
-                            generations),
+                            generations.ofSends(number)),
                     new ReceiveQueueRing(
                             efadv_wq_attr.buffer(receives).address(),
                             efadv_wq_attr.num_entries(receives),
                             efadv_wq_attr.doorbell(receives).address(),
                             state,
                             parts,
-                            generations),
+                            generations.ofReceives(number)),
                     (CompletionQueueRing) parts.sendQueue(),
                     (CompletionQueueRing) parts.receiveQueue());
             created.join();

@@ -81,6 +81,7 @@ final class ReceiveQueueRing {
                 }
             }
             if (position != before) {
+                ids.announce();
                 RingMemory.ring(doorbell, position & COUNTER_MASK);
             }
             return error;

@@ -23,6 +23,9 @@ final class RingCompletionVerbs extends CompletionVerbs {
     /** The first eight bytes of the entry. */
     private long first;
 
+    /** The queue pair of the entry that is shown, or null. Its work request keeps its place, so that the device leaves the entry. */
+    private RingQueuePair owner;
+
     RingCompletionVerbs(CompletionQueueRing ring, long completionQueue) {
         this.ring = ring;
         this.completionQueue = completionQueue;
@@ -42,6 +45,7 @@ final class RingCompletionVerbs extends CompletionVerbs {
 
     /** Moves to the next entry. Unlocks the queue unless there is one. */
     private int advance() {
+        release();
         entry = ring.take();
         int error = entry == 0 ? -Errno.ENOENT : decode();
         if (error != 0) {
@@ -53,17 +57,25 @@ final class RingCompletionVerbs extends CompletionVerbs {
 
     private int decode() {
         first = RingMemory.getLong(entry);
-        RingQueuePair owner = ring.owner(first);
+        owner = ring.owner(first);
         if (owner == null) {
             return -Errno.EINVAL;
         }
-        RingMemory.putLong(completionQueue + WR_ID, CompletionQueueRing.release(owner, first));
+        RingMemory.putLong(completionQueue + WR_ID, CompletionQueueRing.identifier(owner, first));
         RingMemory.putInt(completionQueue + STATUS, CompletionQueueRing.status(first));
         return 0;
     }
 
+    private void release() {
+        if (owner != null) {
+            CompletionQueueRing.release(owner, first);
+            owner = null;
+        }
+    }
+
     @Override
     public void endPoll(long queue) {
+        release();
         // The doorbell also says whether an event is wanted, which a poll of an empty queue must leave as it is.
         if (ring.taken() != before) {
             ring.giveBack();

@@ -59,7 +59,16 @@ final class RingQueuePair extends DirectQueuePair {
         if (sendQueue != receiveQueue) {
             sendQueue.clear(this, destroyed);
         }
-        sends.reset();
-        receives.reset();
+    }
+
+    /** Forgets what was posted and completes in a queue, whose lock the caller holds: nothing takes its completions meanwhile. */
+    @SuppressWarnings("ReferenceEquality") // queues are compared by identity
+    void forget(CompletionQueueRing queue) {
+        if (queue == sendQueue) {
+            sends.reset();
+        }
+        if (queue == receiveQueue) {
+            receives.reset();
+        }
     }
 }

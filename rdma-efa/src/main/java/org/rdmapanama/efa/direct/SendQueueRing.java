@@ -355,6 +355,7 @@ final class SendQueueRing {
      * @param before the position before the first one
      */
     void ring(int before) {
+        ids.announce();
         int from = before;
         while (from != position) {
             int batch = Math.min(position - from, Math.max(1, maxBatch));
