@@ -383,10 +383,13 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         }
     }
 
-    /** Has the entries with a number count no more. */
+    /**
+     * Has the entries with a number count no more. The device hears of those that were taken with the next one, or with the next
+     * request for a notification: the doorbell would withdraw an earlier request, and the device waits for no room.
+     */
     private void removeEntries(int queuePair) {
         for (SubQueue ring : rings) {
-            ring.clear(queuePair);
+            taken += ring.clear(queuePair);
         }
     }
 }

@@ -61,8 +61,22 @@ final class SubQueue {
         return entry;
     }
 
-    /** Has the entries of a queue pair that were not taken yet count no more. */
-    void clear(int queuePair) {
+    /**
+     * Has the entries of a queue pair that were not taken yet count no more. Those at the head are
+     * taken at once: the device, which does not know what was taken, may write over them before anybody polls.
+     *
+     * @return how many entries were taken
+     */
+    int clear(int queuePair) {
+        mark(queuePair);
+        int before = index;
+        while (staleCount > 0 && stale[index & mask]) {
+            take();
+        }
+        return index - before;
+    }
+
+    private void mark(int queuePair) {
         for (int at = index; at - index <= mask; at++) {
             long entry = entry(at);
             if (entry == 0) {

@@ -1,6 +1,7 @@
 package org.rdmapanama.efa.direct;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
@@ -213,5 +214,42 @@ class CompletionQueueRingTest {
         int[] requests = fill(() -> pair.send(2));
         assertEquals(-Errno.ENOMEM, pair.send(3));
         assertEquals(ENTRIES, Arrays.stream(requests).distinct().count());
+    }
+
+    /** The completions of a queue pair that is gone fill the ring, and nobody polls until the device has filled it again. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldMakeRoomWhenAQueuePairIsClosedOrReset(boolean destroyed) {
+        PlainDevice.Pair old = device.new Pair(NUMBER);
+        for (int request : fill(() -> old.send(1))) {
+            old.completeSend(request);
+        }
+        old.rings.cleared(destroyed);
+        PlainDevice.Pair next = device.new Pair(NUMBER + 1);
+        for (int request : fill(() -> next.send(2))) {
+            next.completeSend(request);
+        }
+        for (int i = 0; i < ENTRIES; i++) {
+            assertEquals(1, device.poll());
+            assertEquals(2, device.id());
+        }
+        assertEquals(0, device.poll());
+    }
+
+    @Test
+    void shouldSkipWhatIsBehindOtherCompletions() {
+        PlainDevice.Pair closed = device.new Pair(NUMBER);
+        PlainDevice.Pair open = device.new Pair(NUMBER + 1);
+        closed.completeSend(closed.send(1));
+        open.completeSend(open.send(2));
+        closed.completeSend(closed.send(3));
+        open.completeSend(open.send(4));
+        closed.rings.cleared(true);
+        closed.completeSend(0);
+        assertEquals(1, device.poll());
+        assertEquals(2, device.id());
+        assertEquals(1, device.poll());
+        assertEquals(4, device.id());
+        assertFalse(device.poll() > 0, "a completion that came late");
     }
 }
