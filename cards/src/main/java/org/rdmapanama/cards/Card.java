@@ -58,7 +58,7 @@ interface Card {
     }
 
     /** Refuses a CREATE_QP that the driver in the kernel refuses. */
-    default void checkQueuePair(View in) throws CommandException {}
+    default void checkQueuePair(View in, long driverIn) throws CommandException {}
 
     /** Returns which attributes of a MODIFY_QP the soft0 queue pair gets. */
     default int softMask(int mask) {

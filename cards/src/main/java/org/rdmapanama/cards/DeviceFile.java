@@ -558,7 +558,7 @@ final class DeviceFile {
     // Queue pairs.
 
     private void createQueuePair(View in, long driverIn, View out, long driverOut) throws CommandException {
-        card.checkQueuePair(in);
+        card.checkQueuePair(in, driverIn);
         int type = in.getInt("qp_type");
         int sends = in.getInt("max_send_wr");
         CardSharedReceiveQueue shared = in.get("is_srq") == 0 ? null : sharedReceives.get(in.get("srq_handle"));

@@ -48,6 +48,9 @@ final class EfaCard implements Card {
     private static final int HAS_CQ_WITH_SGID = 1 << 3;
     private static final int HAS_RDMA_WRITE = 1 << 5;
 
+    /** System property: true does what {@link #notify} does, for tests of modules that do not see this one. */
+    private static final String EVENTS = "org.rdmapanama.card.events";
+
     /** Whether devices that are opened from now on tell of completions. */
     private static volatile boolean notifying;
 
@@ -186,7 +189,7 @@ final class EfaCard implements Card {
                                 | HAS_RNR_RETRY
                                 | HAS_CQ_WITH_SGID
                                 | HAS_RDMA_WRITE
-                                | (notifying ? HAS_CQ_NOTIFICATIONS : 0));
+                                | (notifying || Boolean.getBoolean(EVENTS) ? HAS_CQ_NOTIFICATIONS : 0));
     }
 
     @Override
@@ -226,6 +229,15 @@ final class EfaCard implements Card {
     @Override
     public CardCompletionQueue createCompletionQueue(DeviceFile file, CompletionQueueRequest request) {
         return new EfaCompletionQueue(this, request);
+    }
+
+    /** A driver that knows entries of one size only asks for small ones, and would write too much inline data beyond them. */
+    @Override
+    public void checkQueuePair(View in, long driverIn) throws CommandException {
+        boolean large = EfaQueuePair.sendEntryBytes(in.getInt("max_send_wr"), driverIn) > SEND_ENTRY;
+        if (in.get("max_inline_data") > (large ? MAX_INLINE_OF_LARGE : MAX_INLINE)) {
+            throw new CommandException(Errno.EINVAL);
+        }
     }
 
     @Override

@@ -116,8 +116,7 @@ final class EfaQueuePair implements CardQueuePair {
         receiveCompletions = (EfaCompletionQueue) request.receiveCompletions();
         View in = REQUEST.at(request.in());
         sends = Math.max(1, request.sends());
-        // Twice as large where the program wants more inline data.
-        sendBytes = in.getInt("sq_ring_size") / sends;
+        sendBytes = sendEntryBytes(request.sends(), request.in());
         receives = in.getInt("rq_ring_size") / RECEIVE.size();
         sendRing = EfaCard.pagesFor(DESCRIPTORS + (long) sends * sendBytes);
         receiveRing = EfaCard.pagesFor((long) receives * RECEIVE.size());
@@ -133,6 +132,11 @@ final class EfaQueuePair implements CardQueuePair {
                 .set("llq_desc_mmap_key", card.publish(sendRing))
                 .set("send_sub_cq_idx", EfaCompletionQueue.SENDS)
                 .set("recv_sub_cq_idx", EfaCompletionQueue.RECEIVES);
+    }
+
+    /** Returns how large an entry of the ring of sends is: twice as large where the program wants more inline data. */
+    static int sendEntryBytes(int sends, long driverIn) {
+        return REQUEST.at(driverIn).getInt("sq_ring_size") / Math.max(1, sends);
     }
 
     @Override

@@ -83,7 +83,7 @@ final class ErdmaCard implements Card {
     }
 
     @Override
-    public void checkQueuePair(View in) throws CommandException {
+    public void checkQueuePair(View in, long driverIn) throws CommandException {
         if (in.getInt("qp_type") != rdma_h.IBV_QPT_RC()) {
             throw new CommandException(Errno.EOPNOTSUPP);
         }
