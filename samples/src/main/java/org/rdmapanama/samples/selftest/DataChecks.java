@@ -6,7 +6,6 @@ import java.util.Deque;
 import java.util.List;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.queue.QueuePairType;
 
 /** Every operation that moves data, with messages of all sizes. */
 final class DataChecks {
@@ -31,41 +30,41 @@ final class DataChecks {
         this.way = way;
     }
 
-    void run(QueuePairType type, Limits limits) throws InterruptedException {
-        boolean datagrams = type == QueuePairType.UD;
+    void run(TestedTransport transport, Limits limits) throws InterruptedException {
+        boolean datagrams = transport == TestedTransport.UD;
         List<Integer> sizes = datagrams
                 ? Sizes.ofDatagrams(limits.inline(), limits.mtu())
                 : Sizes.ofMessages(limits.inline(), limits.mtu());
-        Loopback.Options plain = new Loopback.Options(subject, type, way);
+        Loopback.Options plain = new Loopback.Options(subject, transport, way);
         for (TestedOperation operation : TestedOperation.values()) {
-            if (operation.isOn(type)) {
-                check(type + " " + operation, sizes, () -> transfers(plain, operation, false, sizes));
+            if (operation.isOn(transport)) {
+                check(transport + " " + operation, sizes, () -> transfers(plain, operation, Posting.REQUEST, sizes));
             }
         }
         List<Integer> inlineSizes = Sizes.ofInline(limits.inline());
         for (TestedOperation operation : TestedOperation.values()) {
-            if (operation.isOn(type) && operation != TestedOperation.RDMA_READ) {
-                check(type + " " + operation + ", inline", inlineSizes, () -> {
+            if (operation.isOn(transport) && operation != TestedOperation.RDMA_READ) {
+                check(transport + " " + operation + Posting.REQUEST_INLINE.text, inlineSizes, () -> {
                     if (limits.inline() == 0) {
                         throw new NotPossible("the device grants no inline data");
                     }
-                    transfers(plain, operation, true, inlineSizes);
+                    transfers(plain, operation, Posting.REQUEST_INLINE, inlineSizes);
                 });
             }
         }
-        if (type == QueuePairType.UC) {
+        if (transport == TestedTransport.UC) {
             return;
         }
-        Loopback.Options shared = new Loopback.Options(subject, type, way).shared();
+        Loopback.Options shared = new Loopback.Options(subject, transport, way).shared();
         for (TestedOperation operation : TestedOperation.values()) {
-            if (operation.isOn(type) && operation.received != null) {
-                check(type + " " + operation + ", shared receive queue", sizes, () -> {
+            if (operation.isOn(transport) && operation.received != null) {
+                check(transport + " " + operation + ", shared receive queue", sizes, () -> {
                     requireSharedReceiveQueues(limits);
-                    transfers(shared, operation, false, sizes);
+                    transfers(shared, operation, Posting.REQUEST, sizes);
                 });
             }
         }
-        if (type == QueuePairType.RC) {
+        if (transport == TestedTransport.RC) {
             report.check(
                     way,
                     "RC SEND, both queue pairs with one shared receive queue",
@@ -93,7 +92,7 @@ final class DataChecks {
     }
 
     /** Tries all sizes, on a new connection after one that failed; but not for ever on a device that never answers. */
-    private void transfers(Loopback.Options options, TestedOperation operation, boolean inline, List<Integer> sizes)
+    void transfers(Loopback.Options options, TestedOperation operation, Posting posting, List<Integer> sizes)
             throws CheckFailure, NotPossible, InterruptedException {
         List<String> failures = new ArrayList<>();
         Deque<Integer> left = new ArrayDeque<>(sizes);
@@ -101,7 +100,7 @@ final class DataChecks {
         int silent = 0;
         while (!left.isEmpty() && silent < MAX_SILENT) {
             try (Loopback loopback = options.open()) {
-                Transfer transfer = new Transfer(loopback, options.type(), operation, inline, subject.limit());
+                Transfer transfer = new Transfer(loopback, options.transport(), operation, posting, subject.limit());
                 while (!left.isEmpty()) {
                     transfer.run(left.getFirst());
                     left.removeFirst();
@@ -110,7 +109,7 @@ final class DataChecks {
                 }
             } catch (CheckFailure e) {
                 attempts++;
-                boolean mayBeLost = e.isSilence() && options.type() != QueuePairType.RC;
+                boolean mayBeLost = e.isSilence() && !options.transport().isReliable();
                 if (!mayBeLost || attempts == ATTEMPTS) {
                     failures.add("with " + left.removeFirst() + " bytes, " + e.getMessage());
                     attempts = 0;

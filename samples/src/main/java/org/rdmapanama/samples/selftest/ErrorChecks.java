@@ -4,7 +4,6 @@ import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairState;
-import org.rdmapanama.queue.QueuePairType;
 
 /** Requests that must fail, with the right status, and change no memory. */
 final class ErrorChecks {
@@ -63,7 +62,7 @@ final class ErrorChecks {
 
     /** The request fails; the receives and the requests after it are flushed; the queue pair is in state ERR. */
     private void refused(Wrong wrong, int bytes) throws CheckFailure, NotPossible, InterruptedException {
-        try (Loopback loopback = new Loopback.Options(subject, QueuePairType.RC, way).open()) {
+        try (Loopback loopback = new Loopback.Options(subject, TestedTransport.RC, way).open()) {
             End a = loopback.a;
             Image imageOfA = new Image(a, LENGTH, 1);
             Image imageOfB = new Image(loopback.b, LENGTH, 2);
@@ -90,7 +89,7 @@ final class ErrorChecks {
     }
 
     private void tooLong() throws CheckFailure, NotPossible, InterruptedException {
-        try (Loopback loopback = new Loopback.Options(subject, QueuePairType.RC, way).open()) {
+        try (Loopback loopback = new Loopback.Options(subject, TestedTransport.RC, way).open()) {
             Image imageOfA = new Image(loopback.a, LENGTH, 1);
             loopback.b.postReceive(RECEIVE, Loopback.GUARD, BYTES - 1);
             loopback.a.post(loopback.a.request(1, Loopback.GUARD, BYTES).send());
@@ -102,7 +101,7 @@ final class ErrorChecks {
     }
 
     private void noReceive() throws CheckFailure, NotPossible, InterruptedException {
-        Loopback.Options options = new Loopback.Options(subject, QueuePairType.RC, way)
+        Loopback.Options options = new Loopback.Options(subject, TestedTransport.RC, way)
                 .connect(connecting -> connecting.rnrRetry(1).minRnrTimer(1));
         try (Loopback loopback = options.open()) {
             Image imageOfB = new Image(loopback.b, LENGTH, 2);

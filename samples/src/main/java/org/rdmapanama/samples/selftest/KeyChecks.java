@@ -7,7 +7,6 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
 import org.rdmapanama.memory.MemoryWindowType;
-import org.rdmapanama.queue.QueuePairType;
 
 /** Atomic operations, memory windows and SEND with invalidate, on reliable connections. */
 final class KeyChecks {
@@ -59,7 +58,7 @@ final class KeyChecks {
             if (!limits.atomics()) {
                 throw new NotPossible("the device has no atomic operations");
             }
-            try (Loopback loopback = new Loopback.Options(subject, QueuePairType.RC, way).open()) {
+            try (Loopback loopback = new Loopback.Options(subject, TestedTransport.RC, way).open()) {
                 Image imageOfA = new Image(loopback.a, LENGTH, 1);
                 Image imageOfB = new Image(loopback.b, LENGTH, 2);
                 imageOfB.set(OFFSET, BEFORE);
@@ -81,7 +80,7 @@ final class KeyChecks {
             throw new NotPossible("direct queue pairs bind no memory windows");
         }
         try (Loopback loopback =
-                new Loopback.Options(subject, QueuePairType.RC, way).windows().open()) {
+                new Loopback.Options(subject, TestedTransport.RC, way).windows().open()) {
             End a = loopback.a;
             End b = loopback.b;
             Image imageOfB = new Image(b, LENGTH + Long.BYTES, 2);

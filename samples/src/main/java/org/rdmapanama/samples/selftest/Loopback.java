@@ -1,5 +1,8 @@
 package org.rdmapanama.samples.selftest;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmapanama.AddressHandle;
 import org.rdmapanama.CompletionChannel;
@@ -7,6 +10,7 @@ import org.rdmapanama.CompletionQueue;
 import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.ConnectOptions;
 import org.rdmapanama.Context;
+import org.rdmapanama.ExtendedQueuePair;
 import org.rdmapanama.MemoryRegion;
 import org.rdmapanama.ProtectionDomain;
 import org.rdmapanama.QueuePair;
@@ -17,11 +21,15 @@ import org.rdmapanama.SharedReceiveQueueOptions;
 import org.rdmapanama.UnsupportedVerbException;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.VerbsException;
-import org.rdmapanama.address.Endpoint;
+import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.device.Mtu;
 import org.rdmapanama.device.TransportType;
+import org.rdmapanama.efa.EfaCapability;
+import org.rdmapanama.efa.EfaDevice;
 import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.queue.QueuePairAttributes;
+import org.rdmapanama.queue.QueuePairState;
+import org.rdmapanama.queue.SendOperation;
 
 /** Two queue pairs of the same device, A and B, which are connected to each other. */
 final class Loopback implements AutoCloseable {
@@ -33,9 +41,16 @@ final class Loopback implements AutoCloseable {
 
     static final int QKEY = 0x1111_1111;
 
+    private static final int EOPNOTSUPP = 95;
+
     // Devices refuse a queue pair with more inline data than they can take, and there is no attribute that says how
     // much.
     private static final int[] INLINE = {64, 32, 0};
+
+    /** Of EFA: more makes the entries of the send queue twice as large. */
+    static final int SMALL_INLINE = 32;
+
+    private static final int[] INLINE_OF_SMALL_ENTRIES = {SMALL_INLINE, 0};
     private static final int PAGE = 4096;
 
     final VerbsArena arena = VerbsArena.ofConfined();
@@ -45,23 +60,32 @@ final class Loopback implements AutoCloseable {
     final End a;
     final End b;
 
-    private final QueuePairType type;
+    private final TestedTransport transport;
     private final ProtectionDomain domain;
+
+    /** What an EFA device can do; null on others. */
+    private final Set<EfaCapability> efaCapabilities;
+
+    private AddressHandle wayToA;
+    private AddressHandle wayToB;
 
     /** What a loopback connection consists of. */
     static final class Options {
         private final Subject subject;
-        private final QueuePairType type;
+        private final TestedTransport transport;
         private final Way way;
+        private int[] inline;
+        private int repeats = -1;
         private boolean shared;
         private boolean windows;
         private boolean events;
         private Consumer<ConnectOptions> connect = options -> {};
 
-        Options(Subject subject, QueuePairType type, Way way) {
+        Options(Subject subject, TestedTransport transport, Way way) {
             this.subject = subject;
-            this.type = type;
+            this.transport = transport;
             this.way = way;
+            inline = transport == TestedTransport.SRD ? INLINE_OF_SMALL_ENTRIES : INLINE;
         }
 
         /** Lets the queue pairs take their receives from one shared receive queue. */
@@ -87,8 +111,20 @@ final class Loopback implements AutoCloseable {
             return this;
         }
 
-        QueuePairType type() {
-            return type;
+        /** Asks for so much inline data that the entries of a send queue of EFA are large. */
+        Options largeEntries() {
+            inline = INLINE;
+            return this;
+        }
+
+        /** How often an SRD queue pair of A repeats a send for which B has no receive. */
+        Options repeats(int count) {
+            repeats = count;
+            return this;
+        }
+
+        TestedTransport transport() {
+            return transport;
         }
 
         Way way() {
@@ -103,7 +139,7 @@ final class Loopback implements AutoCloseable {
     // The arena owns everything and must not outlive a failure.
     private Loopback(Options options) throws NotPossible {
         way = options.way;
-        type = options.type;
+        transport = options.transport;
         boolean opened = false;
         try {
             context = Context.open(arena, options.subject.device());
@@ -112,6 +148,9 @@ final class Loopback implements AutoCloseable {
             }
             mtu = context.queryPort(options.subject.port()).activeMtu();
             domain = context.allocateProtectionDomain();
+            efaCapabilities = EfaDevice.isEfa(context)
+                    ? EfaDevice.of(context).queryDevice().capabilities()
+                    : null;
             SharedReceiveQueue shared = options.shared
                     ? domain.createSharedReceiveQueue(new SharedReceiveQueueOptions()
                             .maxWorkRequests(DEPTH)
@@ -122,12 +161,28 @@ final class Loopback implements AutoCloseable {
             connect(options);
             opened = true;
         } catch (UnsupportedOperationException e) {
-            throw new NotPossible(e.getMessage());
+            throw mayLackEvents(options) && e instanceof UnsupportedVerbException
+                    ? withoutEvents(e)
+                    : new NotPossible(e.getMessage());
+        } catch (VerbsException e) {
+            if (mayLackEvents(options) && e.errno() == EOPNOTSUPP) {
+                throw withoutEvents(e);
+            }
+            throw e;
         } finally {
             if (!opened) {
                 arena.close();
             }
         }
+    }
+
+    /** Whether this may be refused because an EFA device tells of no completions, which no attribute shows. */
+    private static boolean mayLackEvents(Options options) {
+        return options.transport == TestedTransport.SRD && options.events;
+    }
+
+    private static NotPossible withoutEvents(RuntimeException refused) {
+        return new NotPossible("the device or libefa tells of no completions: " + refused.getMessage());
     }
 
     private End end(String name, Options options, SharedReceiveQueue shared) {
@@ -139,10 +194,29 @@ final class Loopback implements AutoCloseable {
                 : context.createCompletionQueue(2 * DEPTH, channel, 0);
         MemoryRegion region = domain.register(
                 arena.allocate(2 * GUARD + AddressHandle.GRH_BYTES + (long) Sizes.MAX, PAGE), access(options.windows));
-        return new End(name, arena, channel, queue, shared, queuePair(queue, shared), region, options.subject.limit());
+        return new End(
+                name,
+                arena,
+                channel,
+                queue,
+                shared,
+                queuePair(queue, shared, options.inline),
+                region,
+                options.subject.limit());
     }
 
-    private static AccessFlag[] access(boolean windows) {
+    private AccessFlag[] access(boolean windows) {
+        if (efaCapabilities != null) {
+            // An EFA device refuses what it cannot do.
+            List<AccessFlag> access = new ArrayList<>(List.of(AccessFlag.LOCAL_WRITE));
+            if (efaCapabilities.contains(EfaCapability.RDMA_READ)) {
+                access.add(AccessFlag.REMOTE_READ);
+            }
+            if (efaCapabilities.contains(EfaCapability.RDMA_WRITE)) {
+                access.add(AccessFlag.REMOTE_WRITE);
+            }
+            return access.toArray(AccessFlag[]::new);
+        }
         return windows
                 ? new AccessFlag[] {AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND}
                 : new AccessFlag[] {
@@ -150,18 +224,21 @@ final class Loopback implements AutoCloseable {
                 };
     }
 
-    private QueuePair queuePair(CompletionQueue queue, SharedReceiveQueue shared) {
+    private QueuePair queuePair(CompletionQueue queue, SharedReceiveQueue shared, int[] inlineSizes) {
         RuntimeException refused = null;
-        for (int inline : INLINE) {
-            QueuePairOptions options =
-                    new QueuePairOptions(type, queue).maxSendWorkRequests(DEPTH).maxInlineData(inline);
+        for (int inline : inlineSizes) {
+            QueuePairOptions options = new QueuePairOptions(transport.type, queue)
+                    .maxSendWorkRequests(DEPTH)
+                    .maxInlineData(inline);
             if (shared == null) {
                 options.maxReceiveWorkRequests(DEPTH);
             } else {
                 options.sharedReceiveQueue(shared);
             }
             try {
-                return domain.createQueuePair(options);
+                return efaCapabilities == null
+                        ? domain.createQueuePair(options)
+                        : EfaDevice.of(context).createExtendedQueuePair(domain, options.sendOperations(operations()));
             } catch (VerbsException | UnsupportedVerbException e) {
                 refused = e;
             }
@@ -169,24 +246,68 @@ final class Loopback implements AutoCloseable {
         throw refused;
     }
 
+    private SendOperation[] operations() {
+        List<SendOperation> operations = new ArrayList<>(List.of(SendOperation.SEND, SendOperation.SEND_WITH_IMM));
+        if (efaCapabilities.contains(EfaCapability.RDMA_READ)) {
+            operations.add(SendOperation.RDMA_READ);
+        }
+        if (efaCapabilities.contains(EfaCapability.RDMA_WRITE)) {
+            operations.add(SendOperation.RDMA_WRITE);
+            operations.add(SendOperation.RDMA_WRITE_WITH_IMM);
+        }
+        return operations.toArray(SendOperation[]::new);
+    }
+
     private void connect(Options options) {
         ConnectOptions connecting = options.subject.connectOptions();
         options.connect.accept(connecting);
         a.queuePair.localEndpoint(connecting);
         b.queuePair.localEndpoint(connecting);
-        if (type == QueuePairType.UD) {
-            a.queuePair.activate();
+        if (transport.isDatagram()) {
+            activate(a.queuePair, options.repeats);
             b.queuePair.activate();
+            wayToA = domain.createAddressHandle(b.queuePair.pathTo(a.queuePair.localEndpoint()));
+            wayToB = domain.createAddressHandle(a.queuePair.pathTo(b.queuePair.localEndpoint()));
         } else {
             a.queuePair.connect(b.queuePair.localEndpoint());
             b.queuePair.connect(a.queuePair.localEndpoint());
         }
     }
 
-    /** Addresses a datagram of A to B. */
-    SendWorkRequest toB(SendWorkRequest request) {
-        Endpoint peer = b.queuePair.localEndpoint();
-        return request.to(domain.createAddressHandle(a.queuePair.pathTo(peer)), peer.queuePairNumber(), QKEY);
+    private static void activate(QueuePair queuePair, int repeats) {
+        if (repeats < 0) {
+            queuePair.activate();
+            return;
+        }
+        queuePair.initialize();
+        queuePair.modify(new QueuePairAttributes().state(QueuePairState.RTR));
+        queuePair.modify(
+                new QueuePairAttributes().state(QueuePairState.RTS).sendPsn(0).rnrRetry(repeats));
+    }
+
+    /** Posts a request of A. Names B as its destination if it is a datagram. */
+    void post(SendWorkRequest request) {
+        a.post(addressed(a, request));
+    }
+
+    /** Names the other end as the destination of a request of this end, if it is a datagram. */
+    SendWorkRequest addressed(End from, SendWorkRequest request) {
+        if (!transport.isDatagram()) {
+            return request;
+        }
+        return from == a
+                ? request.to(wayToB, b.queuePair.number(), QKEY)
+                : request.to(wayToA, a.queuePair.number(), QKEY);
+    }
+
+    /** Starts requests of A that are built call by call. */
+    WorkRequestBuilder start() {
+        return ((ExtendedQueuePair) a.queuePair).startWorkRequests();
+    }
+
+    /** Names B as the destination of the request that is being built. */
+    void toB(WorkRequestBuilder builder) {
+        builder.to(wayToB, b.queuePair.number(), QKEY);
     }
 
     ProtectionDomain domain() {

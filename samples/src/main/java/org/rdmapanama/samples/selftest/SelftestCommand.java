@@ -5,8 +5,10 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Callable;
-import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.Context;
+import org.rdmapanama.VerbsArena;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.DeviceOptions;
 import org.rdmapanama.samples.Failure;
@@ -102,29 +104,42 @@ public final class SelftestCommand implements Callable<Integer> {
         Facts.write(report, subject, spec.root().version()[0]);
         report.heading("## Checks");
         report.table("Check", "Way", "Bytes", "Result");
+        List<TestedTransport> transports = transports(subject);
         for (Way way : Way.values()) {
-            for (QueuePairType type : new QueuePairType[] {QueuePairType.RC, QueuePairType.UC, QueuePairType.UD}) {
-                check(subject, report, way, type);
+            for (TestedTransport transport : transports) {
+                Limits limits = Limits.probe(subject, report, transport, way);
+                if (limits != null) {
+                    check(subject, report, way, transport, limits);
+                }
             }
         }
         report.heading("## Speed");
-        new SpeedMeasurements(subject, report, rounds).run();
+        new SpeedMeasurements(subject, report, transports.getFirst(), rounds).run();
         report.heading("## Result");
         report.result();
         return report.isPassed() ? 0 : 1;
     }
 
-    private static void check(Subject subject, SelftestReport report, Way way, QueuePairType type)
-            throws InterruptedException {
-        Limits limits = Limits.probe(subject, report, type, way);
-        if (limits == null) {
-            return;
+    private static List<TestedTransport> transports(Subject subject) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            return TestedTransport.of(Context.open(arena, subject.device()));
         }
-        new DataChecks(subject, report, way).run(type, limits);
-        if (type == QueuePairType.RC) {
+    }
+
+    private static void check(Subject subject, SelftestReport report, Way way, TestedTransport transport, Limits limits)
+            throws InterruptedException {
+        if (transport == TestedTransport.SRD) {
+            new SrdChecks(subject, report, way, limits).run();
+            new SrdErrorChecks(subject, report, way, limits).run();
+        } else {
+            new DataChecks(subject, report, way).run(transport, limits);
+        }
+        if (transport == TestedTransport.RC) {
             new KeyChecks(subject, report, way).run(limits);
             new ErrorChecks(subject, report, way).run(limits);
-            new EventChecks(subject, report, way).run();
+        }
+        if (transport.isReliable()) {
+            new EventChecks(subject, report, transport, way).run();
         }
     }
 }

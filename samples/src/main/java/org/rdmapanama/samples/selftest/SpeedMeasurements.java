@@ -4,12 +4,16 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import org.rdmapanama.Context;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
-import org.rdmapanama.queue.QueuePairType;
+import org.rdmapanama.VerbsArena;
+import org.rdmapanama.WorkRequestBuilder;
+import org.rdmapanama.efa.EfaCapability;
+import org.rdmapanama.efa.EfaDevice;
 
 /**
- * A short measurement with messages of eight bytes on a reliable connection: in each round, both ways one after the
+ * A short measurement with messages of eight bytes over a reliable transport: in each round, both ways one after the
  * other. It shows the magnitude, and is not a benchmark.
  */
 final class SpeedMeasurements {
@@ -25,9 +29,9 @@ final class SpeedMeasurements {
 
     /** What is measured. */
     private enum Kind {
-        POST("call that posts one RDMA WRITE, of " + BURST + " in a row"),
+        POST("call that posts one %s, of " + BURST + " in a row"),
         EMPTY_POLL("call that polls an empty queue"),
-        WRITE("RDMA WRITE: post it, and poll until it is complete"),
+        WRITE("%s: post it, and poll until it is complete"),
         ROUND_TRIP("SEND round trip, both ends in one thread");
 
         private final String text;
@@ -39,38 +43,69 @@ final class SpeedMeasurements {
 
     private final Subject subject;
     private final SelftestReport report;
+    private final TestedTransport transport;
+    private final TestedOperation operation;
     private final int rounds;
 
     /** With a number of rounds, 1 or more, of which the median counts. */
-    SpeedMeasurements(Subject subject, SelftestReport report, int rounds) {
+    SpeedMeasurements(Subject subject, SelftestReport report, TestedTransport transport, int rounds) {
         this.subject = subject;
         this.report = report;
+        this.transport = transport;
+        operation = operation(subject);
         this.rounds = rounds;
     }
 
+    /** Returns the operation that is measured: a read where an EFA device cannot write. */
+    private static TestedOperation operation(Subject subject) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.open(arena, subject.device());
+            boolean writes = !EfaDevice.isEfa(context)
+                    || EfaDevice.of(context).queryDevice().capabilities().contains(EfaCapability.RDMA_WRITE);
+            return writes ? TestedOperation.RDMA_WRITE : TestedOperation.RDMA_READ;
+        }
+    }
+
     /** The prepared requests of one way. */
-    private static final class Runner implements AutoCloseable {
+    private final class Runner implements AutoCloseable {
         private final Loopback loopback;
         private final End a;
         private final End b;
-        private final SendWorkRequest write;
+
+        /** RDMA, of transports that take it as a request. */
+        private final SendWorkRequest request;
+
         private final SendWorkRequest sendOfA;
         private final SendWorkRequest sendOfB;
         private final ReceiveWorkRequest receiveOfA;
         private final ReceiveWorkRequest receiveOfB;
 
-        Runner(Subject subject, Way way) throws NotPossible {
-            loopback = new Loopback.Options(subject, QueuePairType.RC, way).open();
+        Runner(Way way) throws NotPossible {
+            loopback = new Loopback.Options(subject, transport, way).open();
             a = loopback.a;
             b = loopback.b;
-            write = TestedOperation.RDMA_WRITE.set(a.request(1, 0, BYTES), b, 0);
-            sendOfA = a.request(1, 0, BYTES).send();
-            sendOfB = b.request(1, 0, BYTES).send();
+            request = operation.set(a.request(1, 0, BYTES), b, 0);
+            sendOfA = loopback.addressed(a, a.request(1, 0, BYTES).send());
+            sendOfB = loopback.addressed(b, b.request(1, 0, BYTES).send());
             receiveOfA = ReceiveWorkRequest.allocate(loopback.arena, 1).add(a.region, 0, BYTES);
             receiveOfB = ReceiveWorkRequest.allocate(loopback.arena, 1).add(b.region, 0, BYTES);
         }
 
-        private static void next(End end) throws CheckFailure, InterruptedException {
+        private void post() {
+            if (transport != TestedTransport.SRD) {
+                a.queuePair.postSend(request);
+                return;
+            }
+            try (WorkRequestBuilder builder = loopback.start()) {
+                builder.id(1).signaled(true);
+                operation.build(builder, b, 0);
+                loopback.toB(builder);
+                builder.add(a.region, 0, BYTES);
+                builder.complete();
+            }
+        }
+
+        private void next(End end) throws CheckFailure, InterruptedException {
             end.await("completion during the measurement");
             if (!end.completions.succeeded(0)) {
                 throw new CheckFailure("completion at " + end.name, "SUCCESS", end.completions.describe(0));
@@ -95,7 +130,7 @@ final class SpeedMeasurements {
             switch (kind) {
                 case POST -> {
                     for (int i = 0; i < BURST; i++) {
-                        a.queuePair.postSend(write);
+                        post();
                     }
                     end = System.nanoTime();
                     for (int i = 0; i < BURST; i++) {
@@ -112,7 +147,7 @@ final class SpeedMeasurements {
                 }
                 case WRITE -> {
                     for (int i = 0; i < BURST; i++) {
-                        a.queuePair.postSend(write);
+                        post();
                         next(a);
                     }
                     end = System.nanoTime();
@@ -153,8 +188,9 @@ final class SpeedMeasurements {
                 "direct",
                 "direct / driver");
         for (Kind kind : Kind.values()) {
-            String[] cells = {kind.text, "", "", ""};
-            String result = report.result("measurement, " + kind.text, () -> measure(kind, cells));
+            String name = kind.text.formatted(operation);
+            String[] cells = {name, "", "", ""};
+            String result = report.result("measurement, " + name, () -> measure(kind, cells));
             if (!result.equals(SelftestReport.PASSED)) {
                 cells[1] = result;
             }
@@ -163,7 +199,7 @@ final class SpeedMeasurements {
     }
 
     private void measure(Kind kind, String[] cells) throws CheckFailure, NotPossible, InterruptedException {
-        try (Runner driver = new Runner(subject, Way.DRIVER)) {
+        try (Runner driver = new Runner(Way.DRIVER)) {
             measure(kind, driver, cells);
         }
     }
@@ -171,7 +207,7 @@ final class SpeedMeasurements {
     private void measure(Kind kind, Runner driver, String[] cells) throws CheckFailure, InterruptedException {
         Map<Way, Runner> runners = new EnumMap<>(Way.class);
         runners.put(Way.DRIVER, driver);
-        try (Runner direct = new Runner(subject, Way.DIRECT)) {
+        try (Runner direct = new Runner(Way.DIRECT)) {
             runners.put(Way.DIRECT, direct);
             Map<Way, Double> medians = measure(kind, runners);
             cells[1] = number("%.0f", medians.get(Way.DRIVER));

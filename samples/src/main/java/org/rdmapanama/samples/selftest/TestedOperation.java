@@ -1,8 +1,8 @@
 package org.rdmapanama.samples.selftest;
 
 import org.rdmapanama.SendWorkRequest;
+import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.queue.QueuePairType;
 
 /** An operation that moves data between A and B. A posts it. */
 enum TestedOperation {
@@ -29,11 +29,11 @@ enum TestedOperation {
         this.received = received;
     }
 
-    boolean isOn(QueuePairType type) {
+    boolean isOn(TestedTransport transport) {
         return switch (this) {
             case SEND, SEND_WITH_IMMEDIATE -> true;
-            case RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE -> type != QueuePairType.UD;
-            case RDMA_READ -> type == QueuePairType.RC;
+            case RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE -> transport != TestedTransport.UD;
+            case RDMA_READ -> transport.isReliable();
         };
     }
 
@@ -57,6 +57,19 @@ enum TestedOperation {
             case RDMA_WRITE_WITH_IMMEDIATE -> request.rdmaWriteWithImmediate(address, rkey, IMMEDIATE);
             case RDMA_READ -> request.rdmaRead(address, rkey);
         };
+    }
+
+    /** Builds this operation, on memory of the other end. */
+    void build(WorkRequestBuilder builder, End target, long offset) {
+        long address = target.region.address() + offset;
+        int rkey = target.region.rkey();
+        switch (this) {
+            case SEND -> builder.send();
+            case SEND_WITH_IMMEDIATE -> builder.sendWithImmediate(IMMEDIATE);
+            case RDMA_WRITE -> builder.rdmaWrite(address, rkey);
+            case RDMA_WRITE_WITH_IMMEDIATE -> builder.rdmaWriteWithImmediate(address, rkey, IMMEDIATE);
+            case RDMA_READ -> builder.rdmaRead(address, rkey);
+        }
     }
 
     @Override

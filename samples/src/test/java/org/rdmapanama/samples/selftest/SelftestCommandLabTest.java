@@ -17,7 +17,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.Context;
 import org.rdmapanama.DeviceList;
 import org.rdmapanama.VerbsArena;
-import org.rdmapanama.queue.QueuePairType;
 import org.rdmapanama.samples.DeviceOptions;
 import org.rdmapanama.samples.Run;
 import org.rdmapanama.testing.Lab;
@@ -78,7 +77,7 @@ class SelftestCommandLabTest {
     private static final String INVALIDATE = "RC SEND with invalidate, of a memory window of type 2";
 
     /** Returns the results of the checks, by their names, of one way. */
-    private static Map<String, String> results(String report, Way way) {
+    static Map<String, String> results(String report, Way way) {
         Map<String, String> results = new LinkedHashMap<>();
         for (String line :
                 report.substring(0, report.indexOf("## Speed")).lines().toList()) {
@@ -183,7 +182,7 @@ class SelftestCommandLabTest {
         Holder holder = new Holder();
         new CommandLine(holder).parseArgs("-d", Lab.FIRST_DEVICE);
         Subject subject = new Subject(DeviceList.query().byName(Lab.FIRST_DEVICE), holder.options, limit);
-        return new Loopback.Options(subject, QueuePairType.RC, Way.DRIVER).open();
+        return new Loopback.Options(subject, TestedTransport.RC, Way.DRIVER).open();
     }
 
     @Test
