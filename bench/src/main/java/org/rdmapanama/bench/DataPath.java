@@ -170,6 +170,11 @@ public final class DataPath implements Callable<Integer> {
                 .addProfiler(GCProfiler.class)
                 .jvmArgsAppend(jvm.toArray(String[]::new))
                 .verbosity(VerboseMode.SILENT);
+        // The launcher of this JVM may be another file than that of its JDK (lab/newer-rdma-core).
+        String java = System.getProperty("org.rdmapanama.bench.java");
+        if (java != null) {
+            options.jvm(java);
+        }
         parameters.forEach((name, value) -> options.param(name, value));
         for (RunResult result : new Runner(options.build()).run()) {
             samples.add(result);

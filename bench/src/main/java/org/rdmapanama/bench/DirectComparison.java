@@ -4,13 +4,16 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.runner.RunnerException;
+import org.rdmapanama.ffm.NativeLibrary;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,14 +21,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Measures the direct path of ConnectX cards, compared with C over their driver and with our calls of it. */
+/** Measures the direct path of ConnectX or EFA cards, compared with C over their driver and with our calls of it. */
 @Command(
         name = "bin/bench direct",
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = {
-            "Compare queues of ConnectX cards that Java writes and reads itself with C over libmlx5, and with our calls of"
-                    + " libmlx5.",
+            "Compare queues of ConnectX or EFA cards that Java writes and reads itself with C over libmlx5 or libefa, and"
+                    + " with our calls of that library.",
             "The driver is the real one, the card is in memory: it completes a work request by a store. All ways take"
                     + " turns, each time in a new JVM. The table shows the median time in nanoseconds, and its ratio to"
                     + " that of C.",
@@ -35,6 +38,13 @@ public final class DirectComparison implements Callable<Integer> {
 
     /** The compilers need longer than for calls, which do little in Java. */
     private static final int WARM_UPS = 10;
+
+    @Option(
+            names = "--card",
+            paramLabel = "mlx5|efa",
+            defaultValue = "mlx5",
+            description = "The card: mlx5, or efa, which needs libefa of rdma-core 60 or newer (${DEFAULT-VALUE}).")
+    private String card;
 
     @Option(
             names = "--rounds",
@@ -71,6 +81,8 @@ public final class DirectComparison implements Callable<Integer> {
             new Operation("post_recv, poll: chain of 1", "postReceive", 1),
             new Operation("poll of an empty queue", "pollEmpty", 1));
 
+    private static final String EFA = "efa";
+
     /** A column of the table. */
     private enum Way {
         C("C", true, Threads.CONFINED, List.of()),
@@ -92,6 +104,13 @@ public final class DirectComparison implements Callable<Integer> {
             this.threads = threads;
             this.jvm = jvm;
         }
+
+        /** Whether it is one of a card: libefa takes its locks always. */
+        boolean isOf(String card) {
+            boolean isWithoutLocksOfTheDriver =
+                    this == C_SINGLE_THREADED || this == CALLS_THREAD_DOMAIN || this == DIRECT_THREAD_DOMAIN;
+            return !card.equals(EFA) || !isWithoutLocksOfTheDriver;
+        }
     }
 
     /** Runs the benchmark and exits the JVM. */
@@ -110,8 +129,11 @@ public final class DirectComparison implements Callable<Integer> {
         if (rounds < 1 || rounds > 100) {
             throw new ParameterException(spec.commandLine(), "--rounds must be between 1 and 100, not " + rounds);
         }
+        if (!card.equals("mlx5") && !card.equals(EFA)) {
+            throw new ParameterException(spec.commandLine(), "--card must be mlx5 or efa, not '" + card + "'");
+        }
         if (file != null) {
-            new MarkedTable(spec, file, "direct --write").check();
+            marked().check();
         }
         boolean exact = OPERATIONS.stream().anyMatch(each -> each.title().equals(only));
         for (Operation operation : OPERATIONS) {
@@ -121,6 +143,12 @@ public final class DirectComparison implements Callable<Integer> {
         }
         if (results.isEmpty()) {
             throw new ParameterException(spec.commandLine(), "no row title contains '" + only + "'");
+        }
+        if (card.equals(EFA) && NativeLibrary.EFA.find("efadv_query_cq").isEmpty()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--card efa needs libefa of rdma-core 60 or newer, which tells where the queues are: install it, or run"
+                            + " 'lab/newer-rdma-core bin/bench direct --card efa'");
         }
         for (int round = 1; round <= rounds; round++) {
             for (Operation operation : results.keySet()) {
@@ -135,24 +163,41 @@ public final class DirectComparison implements Callable<Integer> {
         table.forEach(out::println);
         out.flush();
         if (file != null) {
-            new MarkedTable(spec, file, "direct --write").write(table);
+            marked().write(table);
         }
         return 0;
     }
 
+    private MarkedTable marked() {
+        return new MarkedTable(spec, file, card.equals(EFA) ? "direct --card efa --write" : "direct --write");
+    }
+
+    private List<Way> ways() {
+        return Arrays.stream(Way.values()).filter(way -> way.isOf(card)).toList();
+    }
+
     private void measure(Operation operation) throws RunnerException {
-        for (Way way : Way.values()) {
+        for (Way way : ways()) {
             Samples samples = results.get(operation).computeIfAbsent(way, key -> new Samples());
-            Map<String, String> parameters = Map.of(
-                    "batch", "" + operation.batch(),
-                    "c", "" + way.c,
-                    "extended", "" + operation.method().equals("build"),
-                    "singleThreaded", "" + (way == Way.C_SINGLE_THREADED),
-                    "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN || way == Way.DIRECT_THREAD_DOMAIN),
-                    "threads", way.threads.name());
+            Map<String, String> parameters = new HashMap<>();
+            parameters.put("batch", "" + operation.batch());
+            parameters.put("c", "" + way.c);
+            parameters.put("extended", "" + operation.method().equals("build"));
+            parameters.put("threads", way.threads.name());
+            if (!card.equals(EFA)) {
+                parameters.put("singleThreaded", "" + (way == Way.C_SINGLE_THREADED));
+                parameters.put(
+                        "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN || way == Way.DIRECT_THREAD_DOMAIN));
+            }
             int warmUps = way.c ? ITERATIONS : WARM_UPS;
             DataPath.measure(
-                    DirectBenchmark.class, operation.method(), warmUps, ITERATIONS, way.jvm, parameters, samples);
+                    card.equals(EFA) ? EfaBenchmark.class : DirectBenchmark.class,
+                    operation.method(),
+                    warmUps,
+                    ITERATIONS,
+                    way.jvm,
+                    parameters,
+                    samples);
         }
     }
 
@@ -162,7 +207,7 @@ public final class DirectComparison implements Callable<Integer> {
         lines.add("");
         StringBuilder head = new StringBuilder("| Nanoseconds (times C) ");
         StringBuilder rule = new StringBuilder("|---");
-        for (Way way : Way.values()) {
+        for (Way way : ways()) {
             head.append("| ").append(way.title).append(' ');
             rule.append("|---:");
         }

@@ -78,6 +78,7 @@ class OptionsTest {
             quoteCharacter = '"',
             value = {
                 "--quick       | Unknown option: '--quick'",
+                "--card=erdma  | --card must be mlx5 or efa, not 'erdma'",
                 "--rounds=0    | --rounds must be between 1 and 100, not 0",
                 "--rows=absent | no row title contains 'absent'"
             })
