@@ -74,6 +74,7 @@ class EfaRingsCardTest {
     private SplittableRandom random;
     private int inline;
     private boolean events;
+    private ProtectionDomain domain;
     private MemoryRegion region;
     private final AddressHandle[] handles = new AddressHandle[HANDLES];
     private EfaTwin driver;
@@ -208,19 +209,30 @@ class EfaRingsCardTest {
 
     private void open(VerbsArena arena) {
         Context context = Context.open(arena, LabDevices.first());
-        ProtectionDomain domain = context.allocateProtectionDomain();
+        domain = context.allocateProtectionDomain();
         region = domain.register(arena.allocate(BYTES, 4096), AccessFlag.LOCAL_WRITE);
         CompletionChannel channel = events ? context.createCompletionChannel() : null;
         driver = new EfaTwin(context, domain, channel, inline, false);
         direct = new EfaTwin(context, domain, channel, inline, true);
         for (int i = 0; i < HANDLES; i++) {
-            handles[i] = domain.createAddressHandle(driver.queuePair.pathTo(driver.queuePair.localEndpoint()));
+            handles[i] = makeHandle();
         }
         assertFalse(driver.queuePair.isDirect());
         assertTrue(direct.queuePair.isDirect());
         assertEquals(inline > 32 ? 128 : 64, direct.sendBytes());
         assertEquals(driver.queuePair.capabilities(), direct.queuePair.capabilities());
         Cards.pause(true);
+    }
+
+    private AddressHandle makeHandle() {
+        return domain.createAddressHandle(driver.queuePair.pathTo(driver.queuePair.localEndpoint()));
+    }
+
+    /** The new one has another number, and often the memory of the old one. */
+    private void replaceHandle() {
+        int which = random.nextInt(HANDLES);
+        handles[which].close();
+        handles[which] = makeHandle();
     }
 
     private void run(int requests) {
@@ -238,6 +250,9 @@ class EfaRingsCardTest {
             }
             if (random.nextInt(5000) == 0) {
                 beginAnew();
+            }
+            if (random.nextInt(100) == 0) {
+                replaceHandle();
             }
         }
         completeAll();

@@ -27,6 +27,7 @@ import org.rdmapanama.ffm.verbs.ibv_context;
 import org.rdmapanama.ffm.verbs.ibv_gid_entry;
 import org.rdmapanama.ffm.verbs.ibv_wq;
 import org.rdmapanama.ffm.verbs.rdma_h;
+import org.rdmapanama.internal.provider.AddressHandles;
 import org.rdmapanama.internal.provider.CompletionVerbs;
 import org.rdmapanama.internal.provider.DirectPath;
 import org.rdmapanama.internal.provider.ProviderContext;
@@ -416,7 +417,9 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public long createAddressHandle(long protectionDomain, long attributes) {
-        return Libibverbs.createAh(protectionDomain, attributes);
+        long handle = Libibverbs.createAh(protectionDomain, attributes);
+        AddressHandles.noteNew();
+        return handle;
     }
 
     @Override
@@ -684,7 +687,9 @@ final class NativeContext extends ProviderContext {
 
     @Override
     public long createAddressHandleFromCompletion(long protectionDomain, long completion, long grh, int port) {
-        return Libibverbs.createAhFromWc(protectionDomain, completion, grh, (byte) port);
+        long handle = Libibverbs.createAhFromWc(protectionDomain, completion, grh, (byte) port);
+        AddressHandles.noteNew();
+        return handle;
     }
 
     @Override
