@@ -12,7 +12,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.management.JMX;
 import javax.management.MBeanServerConnection;
 import javax.management.MalformedObjectNameException;
@@ -30,7 +35,7 @@ import org.rdmapanama.management.RdmaManagement;
  */
 final class WatchedJvms implements AutoCloseable {
     /** How long a JVM that is stopped, for example, holds this up. */
-    private static final String ATTACH_MILLIS = "2000";
+    private static final long ATTACH_MILLIS = 2000;
 
     /** How soon one is asked again at first; each pause is twice the one before. */
     private static final Duration FIRST_PAUSE = Duration.ofSeconds(2);
@@ -51,21 +56,32 @@ final class WatchedJvms implements AutoCloseable {
      */
     private record Later(long nanos, Duration pause) {}
 
+    /**
+     * What a process answers.
+     *
+     * @param wants whether it is to have a bean
+     * @param found what it has
+     */
+    private record Answer(boolean wants, Optional<Watched> found) {}
+
     private final Map<Long, Watched> watched = new HashMap<>();
     private final Map<Long, Later> others = new HashMap<>();
+
+    /** The questions that have no answer yet: a process that is stopped may answer when it goes on. */
+    private final Map<Long, FutureTask<Answer>> asking = new HashMap<>();
 
     WatchedJvms() {
         setIfMissing("sun.tools.attach.attachTimeout");
         // Of each call of a bean, and of the connection that RMI opens when a call has failed. RMI reads both once,
-        // when
-        // it begins.
+        // when it
+        // begins.
         setIfMissing("sun.rmi.transport.tcp.responseTimeout");
         setIfMissing("sun.rmi.transport.tcp.handshakeTimeout");
     }
 
     private static void setIfMissing(String property) {
         if (System.getProperty(property) == null) {
-            System.setProperty(property, ATTACH_MILLIS);
+            System.setProperty(property, Long.toString(ATTACH_MILLIS));
         }
     }
 
@@ -81,6 +97,7 @@ final class WatchedJvms implements AutoCloseable {
             }
         }
         others.keySet().retainAll(present);
+        asking.keySet().retainAll(present);
         for (Watched each : List.copyOf(watched.values())) {
             if (!present.contains(each.pid())) {
                 watched.remove(each.pid());
@@ -140,35 +157,62 @@ final class WatchedJvms implements AutoCloseable {
     }
 
     /** Asks a process whether it has a bean. One that is to have it and has opened no device yet is asked again at once. */
-    @SuppressWarnings("BanJNDI") // the address is that of a process of the same user, and no name is looked up
     private void ask(VirtualMachineDescriptor descriptor, long pid) {
+        FutureTask<Answer> question = asking.computeIfAbsent(pid, ignored -> begin(descriptor, pid));
         try {
-            if (isAnother(pid)) {
-                VirtualMachine machine = VirtualMachine.attach(descriptor);
-                try {
-                    if (Boolean.parseBoolean(machine.getSystemProperties().getProperty(RdmaManagement.PROPERTY))) {
-                        watch(pid, JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent())));
-                        others.remove(pid);
-                        return;
-                    }
-                } finally {
-                    machine.detach();
-                }
+            Answer answer = question.get(ATTACH_MILLIS, TimeUnit.MILLISECONDS);
+            asking.remove(pid);
+            answer.found().ifPresent(each -> watched.put(pid, each));
+            if (answer.wants()) {
+                others.remove(pid);
+                return;
             }
-        } catch (AttachNotSupportedException | IOException | RuntimeException gone) {
-            // It has ended, or does not answer.
+        } catch (ExecutionException gone) {
+            // It has ended, or cannot be asked.
+            asking.remove(pid);
+        } catch (TimeoutException silent) {
+            // The question stays.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return;
         }
         askLater(pid);
     }
 
-    private void watch(long pid, JMXConnector connector) throws IOException {
+    /** Asks in another thread, because the JDK waits without a limit for the answer of a process that takes questions. */
+    private static FutureTask<Answer> begin(VirtualMachineDescriptor descriptor, long pid) {
+        FutureTask<Answer> question = new FutureTask<>(() -> answer(descriptor, pid));
+        Thread.ofPlatform().daemon().name("ask " + pid).start(question);
+        return question;
+    }
+
+    @SuppressWarnings("BanJNDI") // the address is that of a process of the same user, and no name is looked up
+    private static Answer answer(VirtualMachineDescriptor descriptor, long pid)
+            throws AttachNotSupportedException, IOException {
+        if (!isAnother(pid)) {
+            return new Answer(false, Optional.empty());
+        }
+        VirtualMachine machine = VirtualMachine.attach(descriptor);
+        try {
+            if (!Boolean.parseBoolean(machine.getSystemProperties().getProperty(RdmaManagement.PROPERTY))) {
+                return new Answer(false, Optional.empty());
+            }
+            String address = machine.startLocalManagementAgent();
+            return new Answer(true, watch(pid, JMXConnectorFactory.connect(new JMXServiceURL(address))));
+        } finally {
+            machine.detach();
+        }
+    }
+
+    /** Returns the bean, if there is one yet. */
+    private static Optional<Watched> watch(long pid, JMXConnector connector) throws IOException {
         boolean found = false;
         try {
             MBeanServerConnection server = connector.getMBeanServerConnection();
             found = server.isRegistered(BEAN);
-            if (found) {
-                watched.put(pid, new Watched(pid, JMX.newMXBeanProxy(server, BEAN, RdmaMXBean.class), connector));
-            }
+            return found
+                    ? Optional.of(new Watched(pid, JMX.newMXBeanProxy(server, BEAN, RdmaMXBean.class), connector))
+                    : Optional.empty();
         } finally {
             if (!found) {
                 close(connector);

@@ -96,7 +96,12 @@ class TopLabTest {
             assertThrows(RuntimeException.class, first.bean()::getContexts);
             jvms.forget(first);
             assertNull(find(jvms, program), program::toString);
-            program.signal("CONT");
+            // It takes questions by now, but answers none.
+            try (WatchedJvms others = new WatchedJvms()) {
+                assertNull(find(others, program), program::toString);
+                program.signal("CONT");
+                awaitFound(others, program);
+            }
             awaitFound(jvms, program);
             WatchedJvms.Watched second = find(jvms, program);
             assertFalse(second.bean().getContexts().isEmpty(), program::toString);
