@@ -109,7 +109,9 @@ final class TransferServer implements AutoCloseable {
                 came |= (bounds.persistent || !came) && admit(entrance);
                 poll();
                 tick();
-                if (!came && !bounds.persistent && System.nanoTime() - start > bounds.timeout.toNanos()) {
+                // One that is in the middle of its exchange has a limit of its own.
+                boolean nobody = !came && !bounds.persistent && clients.isEmpty();
+                if (nobody && System.nanoTime() - start > bounds.timeout.toNanos()) {
                     throw new Failure(entrance.nobodyCame() + " within " + bounds.timeout.toSeconds()
                             + " s: start 'rdma transfer' with this host's address, or wait longer with --timeout");
                 }
