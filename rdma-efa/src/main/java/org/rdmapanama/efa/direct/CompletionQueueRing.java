@@ -114,7 +114,7 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         verbs = new RingCompletionVerbs(this, completionQueue);
     }
 
-    /** Has this know a queue pair that is new: completions with its number are those of an earlier one. */
+    /** Adds a new queue pair. Completions in the rings that have its number belong to an earlier queue pair, and are removed. */
     void add(RingQueuePair queuePair) {
         lock();
         try {
@@ -140,7 +140,6 @@ final class CompletionQueueRing extends DirectCompletionQueue {
     public int pollCompletionQueue(long completionQueue, int capacity, long completions) {
         lock();
         try {
-            int before = taken;
             int count = 0;
             int error = 0;
             while (count < capacity) {
@@ -154,7 +153,7 @@ final class CompletionQueueRing extends DirectCompletionQueue {
                 }
                 count++;
             }
-            if (taken != before) {
+            if (count > 0) {
                 giveBack();
             }
             return count == 0 ? error : count;
@@ -185,12 +184,10 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         return 0;
     }
 
-    /** Returns how many entries were taken, as a number that wraps around. The caller must hold the lock. */
-    int taken() {
-        return taken;
-    }
-
-    /** Tells the device what was taken, if it wants to know. */
+    /**
+     * Tells the device what was taken, if it wants to know. As libefa, after a completion was returned: the doorbell also says
+     * whether an event is wanted, which a poll that returns none must leave as it is.
+     */
     void giveBack() {
         if (doorbell != 0) {
             RingMemory.ring(doorbell, command(0));
@@ -227,8 +224,10 @@ final class CompletionQueueRing extends DirectCompletionQueue {
             found = queuePairs.find(wanted);
             last = found;
         }
+        boolean sends = isSend(first);
         boolean known = found != null
-                && (isUnsolicited(first) || found.ids(isSend(first)).isKnown((int) first & MASK_16));
+                && found.completesIn(this, sends)
+                && (isUnsolicited(first) || found.ids(sends).isKnown((int) first & MASK_16));
         return known ? found : null;
     }
 
@@ -361,21 +360,21 @@ final class CompletionQueueRing extends DirectCompletionQueue {
     }
 
     /**
-     * Removes the completions of a queue pair that is in state RESET or destroyed. Does nothing if another one has its number
-     * already, which may be while this is called for a destroyed one: {@link #add} has then removed them.
+     * Removes the completions of a queue pair that is in state RESET or destroyed. Where another one has its number already, which
+     * may be while this is called for a destroyed one, {@link #add} has removed them.
      */
     @SuppressWarnings("ReferenceEquality") // queue pairs are compared by identity
     void clear(RingQueuePair queuePair, boolean destroyed) {
         lock();
         try {
-            if (queuePairs.find(queuePair.number()) != queuePair) {
-                return;
+            if (queuePairs.find(queuePair.number()) == queuePair) {
+                last = null;
+                removeEntries(queuePair.number());
+                if (destroyed) {
+                    queuePairs.remove(queuePair);
+                }
             }
-            last = null;
-            removeEntries(queuePair.number());
-            if (destroyed) {
-                queuePairs.remove(queuePair);
-            } else {
+            if (!destroyed) {
                 queuePair.forget(this);
             }
         } finally {
@@ -384,8 +383,8 @@ final class CompletionQueueRing extends DirectCompletionQueue {
     }
 
     /**
-     * Has the entries with a number count no more. The device hears of those that were taken with the next one, or with the next
-     * request for a notification: the doorbell would withdraw an earlier request, and the device waits for no room.
+     * Marks the entries of a queue pair as stale. The device hears of those that were taken with the next completion, or with the
+     * next request for a notification: a doorbell without one could withdraw an earlier request, and the device waits for no room.
      */
     private void removeEntries(int queuePair) {
         for (SubQueue ring : rings) {

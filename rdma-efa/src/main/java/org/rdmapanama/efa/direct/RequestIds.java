@@ -99,7 +99,7 @@ final class RequestIds {
         taken -= count;
     }
 
-    /** Has all numbers that were taken be known. The device is told of them later. */
+    /** Makes all taken numbers known, before the device is told of them. */
     void announce() {
         while (announced != taken) {
             int number = free[announced & mask];

@@ -17,13 +17,16 @@ final class RingCompletionVerbs extends CompletionVerbs {
     private final long completionQueue;
     private long entry;
 
-    /** How many entries had been taken when the batch began. */
-    private int before;
+    /** Whether the batch has shown a completion. */
+    private boolean shown;
 
     /** The first eight bytes of the entry. */
     private long first;
 
-    /** The queue pair of the entry that is shown, or null. Its work request keeps its place, so that the device leaves the entry. */
+    /**
+     * The queue pair of the entry that is shown, or null. Its work request keeps its place, so that the device leaves the entry. (A
+     * write for which no receive was taken has no place. libefa reads it late, too.)
+     */
     private RingQueuePair owner;
 
     RingCompletionVerbs(CompletionQueueRing ring, long completionQueue) {
@@ -34,7 +37,7 @@ final class RingCompletionVerbs extends CompletionVerbs {
     @Override
     public int startPoll(long queue, long attributes) {
         ring.lock();
-        before = ring.taken();
+        shown = false;
         return advance();
     }
 
@@ -63,6 +66,7 @@ final class RingCompletionVerbs extends CompletionVerbs {
         }
         RingMemory.putLong(completionQueue + WR_ID, CompletionQueueRing.identifier(owner, first));
         RingMemory.putInt(completionQueue + STATUS, CompletionQueueRing.status(first));
+        shown = true;
         return 0;
     }
 
@@ -76,8 +80,7 @@ final class RingCompletionVerbs extends CompletionVerbs {
     @Override
     public void endPoll(long queue) {
         release();
-        // The doorbell also says whether an event is wanted, which a poll of an empty queue must leave as it is.
-        if (ring.taken() != before) {
+        if (shown) {
             ring.giveBack();
         }
         ring.unlock();

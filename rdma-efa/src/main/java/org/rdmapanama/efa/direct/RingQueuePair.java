@@ -26,10 +26,16 @@ final class RingQueuePair extends DirectQueuePair {
         verbs = new RingSendVerbs(sends);
     }
 
-    /** Has the completion queues know this. */
+    /** Makes this known to the completion queues. */
     void join() {
         sendQueue.add(this);
         receiveQueue.add(this);
+    }
+
+    /** Whether a completion queue is that of the sends or of the receives. */
+    @SuppressWarnings("ReferenceEquality") // queues are compared by identity
+    boolean completesIn(CompletionQueueRing queue, boolean ofSends) {
+        return queue == (ofSends ? sendQueue : receiveQueue);
     }
 
     /** Returns the work requests that are outstanding in one of its queues. */
@@ -61,7 +67,7 @@ final class RingQueuePair extends DirectQueuePair {
         }
     }
 
-    /** Forgets what was posted and completes in a queue, whose lock the caller holds: nothing takes its completions meanwhile. */
+    /** Forgets the posted work requests that complete in a queue. The caller holds the lock of that queue. */
     @SuppressWarnings("ReferenceEquality") // queues are compared by identity
     void forget(CompletionQueueRing queue) {
         if (queue == sendQueue) {

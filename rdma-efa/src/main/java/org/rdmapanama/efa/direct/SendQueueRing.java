@@ -115,6 +115,8 @@ final class SendQueueRing {
     private long entry;
     private long control;
     private long data;
+    private long immediate;
+    private long remoteKey;
     private int segmentsAllowed;
 
     /**
@@ -223,20 +225,25 @@ final class SendQueueRing {
         return ids.isFull() ? -Errno.ENOMEM : 0;
     }
 
-    /** Begins a work request. */
+    /**
+     * Begins a work request. It is written by words of eight bytes, as it is read when it is copied: the processor waits where it
+     * reads a word that was stored in parts.
+     */
     void begin(int operation) {
         entry = RingMemory.known(draftStart + (long) (position & mask) * entryBytes);
         RingMemory.zero(entry, entryBytes);
         long phase = Integer.toUnsignedLong(rounds + (position >>> shift)) & 1;
         control = IS_META | FIRST_LAST_AND_SIGNALED | phase << PHASE_SHIFT | (long) operation << OPERATION_SHIFT;
         data = entry + DATA;
+        immediate = 0;
+        remoteKey = 0;
         segmentsAllowed = maxSegments;
     }
 
     /** Begins a work request that reads or writes remote memory, by one segment. */
     void begin(int operation, int rkey, long remote) {
         begin(operation);
-        RingMemory.putLong(data, (long) rkey << Integer.SIZE);
+        remoteKey = (long) rkey << Integer.SIZE;
         RingMemory.putLong(data + BUFFER_ADDRESS, remote);
         data += BUFFER_BYTES;
         segmentsAllowed = REMOTE_SEGMENTS;
@@ -246,17 +253,17 @@ final class SendQueueRing {
         return data != entry + DATA;
     }
 
-    /** Sets the immediate data, as it is in memory. */
+    /** Sets the immediate data, as it is in memory, before the destination. */
     void immediate(int value) {
         control |= HAS_IMMEDIATE;
-        RingMemory.putInt(entry + SECOND_WORD, Integer.reverseBytes(value));
+        immediate = Integer.toUnsignedLong(Integer.reverseBytes(value));
     }
 
     /** Sets the destination. */
     void putAddress(long handle, int queuePair, int qkey) {
         control |= (long) (queuePair & NUMBER_MASK) << NUMBER_SHIFT;
-        RingMemory.putInt(entry + SECOND_WORD + Integer.BYTES, addresses.of(handle));
-        RingMemory.putInt(entry + THIRD_WORD, qkey);
+        RingMemory.putLong(entry + SECOND_WORD, immediate | (long) addresses.of(handle) << Integer.SIZE);
+        RingMemory.putLong(entry + THIRD_WORD, Integer.toUnsignedLong(qkey));
     }
 
     /** Stores the data segments. Returns a negated errno if they are too many, or 0. */
@@ -299,7 +306,7 @@ final class SendQueueRing {
     private void endData(int length, int bytes) {
         control |= (long) length << LENGTH_SHIFT;
         if (isRemote()) {
-            RingMemory.putInt(entry + DATA, bytes);
+            RingMemory.putLong(entry + DATA, remoteKey | Integer.toUnsignedLong(bytes));
         }
     }
 

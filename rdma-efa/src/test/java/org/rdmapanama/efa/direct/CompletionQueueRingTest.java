@@ -126,6 +126,26 @@ class CompletionQueueRingTest {
         }
     }
 
+    /** A program asks for an event, and polls once more before it sleeps. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldLeaveARequestForAnEventAloneWhenItOnlySkips(boolean byCursor) {
+        PlainDevice.Pair pair = device.new Pair(NUMBER);
+        PlainDevice.Pair closed = device.new Pair(NUMBER + 1);
+        pair.completeSend(pair.send(1));
+        closed.completeSend(closed.send(2));
+        closed.rings.cleared(true);
+        assertEquals(1, device.poll());
+        assertFalse(device.isArmed());
+        assertEquals(0, device.completions.requestNotification(0, false));
+        if (byCursor) {
+            assertEquals(-Errno.ENOENT, device.cursor().start());
+        } else {
+            assertEquals(0, device.poll());
+        }
+        assertTrue(device.isArmed());
+    }
+
     @Test
     void shouldRefuseACompletionOfWhatWasNotAnnounced() {
         PlainDevice.Pair pair = device.new Pair(NUMBER);

@@ -14,7 +14,7 @@ import org.rdmapanama.queue.QueuePairType;
 
 /**
  * Queues whose rings are plain memory: a test posts and polls, and takes the place of the device, which may write any completion.
- * The completion queue has one ring, without a doorbell, that is as large as the queues of a queue pair.
+ * The completion queue has one ring, that is as large as the queues of a queue pair.
  */
 final class PlainDevice {
     private static final int QUEUE_SHIFT = 25;
@@ -28,6 +28,7 @@ final class PlainDevice {
     private final MemorySegment ring;
     private final MemorySegment state;
     private final MemorySegment doorbell;
+    private final MemorySegment completionDoorbell;
     private final MemorySegment extended;
     private final MemorySegment polled;
     private final Generations generations = new Generations();
@@ -44,9 +45,11 @@ final class PlainDevice {
         state = arena.allocate(Integer.BYTES, Integer.BYTES);
         RingMemory.putInt(state.address(), rdma_h.IBV_QPS_RTS());
         doorbell = arena.allocate(Integer.BYTES, Integer.BYTES);
+        completionDoorbell = arena.allocate(Integer.BYTES, Integer.BYTES);
         extended = arena.allocate(2 * ibv_cq_ex.sizeof(), Long.BYTES);
         polled = arena.allocate(ibv_wc.layout());
-        completions = new CompletionQueueRing(extended.address(), ring.address(), entries, 0, 1, true);
+        completions = new CompletionQueueRing(
+                extended.address(), ring.address(), entries, completionDoorbell.address(), 1, true);
     }
 
     Cursor cursor() {
@@ -56,6 +59,11 @@ final class PlainDevice {
     /** Polls one completion into {@link #polled}. Returns how many there were, or a negated errno. */
     int poll() {
         return completions.pollCompletionQueue(0, 1, polled.address());
+    }
+
+    /** Whether the last value of the doorbell asks for an event. */
+    boolean isArmed() {
+        return RingMemory.getInt(completionDoorbell.address()) < 0;
     }
 
     long id() {
