@@ -14,6 +14,7 @@ import org.rdmapanama.soft.memory.Memory;
 import org.rdmapanama.soft.memory.NativeBlock;
 import org.rdmapanama.soft.net.Peer;
 import org.rdmapanama.soft.wire.Bth;
+import org.rdmapanama.soft.wire.Cnp;
 import org.rdmapanama.soft.wire.Deth;
 import org.rdmapanama.soft.wire.ImmDt;
 import org.rdmapanama.soft.wire.Opcode;
@@ -655,17 +656,21 @@ final class SoftQueuePair {
 
     /** Handles a congestion notification; one that does not come from the peer is dropped. */
     void receiveNotification(Peer from) {
-        if (canReceive() && path != null && path.peer != null && isKnown(from)) {
-            device.counts.add(WireCount.RECEIVED_NOTIFICATIONS);
-            if (requester != null) {
-                requester.congested();
-            }
+        boolean isConnected = canReceive() && path != null && path.peer != null;
+        if (!isConnected || !isKnown(from)) {
+            device.counts.add(isConnected ? WireCount.DROPPED_STRANGER : WireCount.DROPPED_STATE);
+            PacketDropped.tell(PacketDropped.NOT_CONNECTED, from.address, number, Cnp.BYTES);
+            return;
+        }
+        device.counts.add(WireCount.RECEIVED_NOTIFICATIONS);
+        if (requester != null) {
+            requester.congested();
         }
     }
 
     /**
-     * Returns whether a packet comes from the peer. A device of this kind sends from the port at which it receives. Of
-     * others, the port is that of the first packet that continues what came before, whose number nobody else knows.
+     * Returns whether a packet comes from the peer. A device of this kind that receives at another port than 4791 sends from
+     * there. Of others, the port is that of the first packet that continues what came before, whose number nobody else knows.
      */
     private boolean isFromPeer(long packet, int opcode, Peer from) {
         if (!isKnown(from)) {

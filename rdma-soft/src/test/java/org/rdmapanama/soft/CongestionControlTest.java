@@ -136,6 +136,7 @@ class CongestionControlTest {
                             () -> count(pair, WireCount.RECEIVED_NOTIFICATIONS)
                                     > count(pair, WireCount.SENT_NOTIFICATIONS) / 2);
             assertTrue(count(pair, WireCount.RECEIVED_NOTIFICATIONS) <= count(pair, WireCount.SENT_NOTIFICATIONS));
+            assertEquals(0, count(pair, WireCount.DROPPED_STRANGER));
         }
     }
 

@@ -9,6 +9,9 @@ import org.rdmapanama.soft.memory.Memory;
 public final class Cnp {
     private static final int RESERVED_BYTES = 16;
 
+    /** How many bytes a notification has, without its checksum. */
+    public static final int BYTES = Bth.BYTES + RESERVED_BYTES;
+
     /** The bit of the base header that says so (BECN), beside that of marked packets. */
     private static final int NOTIFIES = 0x40;
 
@@ -19,6 +22,6 @@ public final class Cnp {
         Bth.write(packet, Opcode.CNP, false, 0, Bth.DEFAULT_PKEY, destinationQueuePair, false, 0);
         Memory.putByte(packet + 4, (byte) NOTIFIES);
         Memory.zero(packet + Bth.BYTES, RESERVED_BYTES);
-        return Bth.BYTES + RESERVED_BYTES;
+        return BYTES;
     }
 }
