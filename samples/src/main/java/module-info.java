@@ -8,6 +8,7 @@ module org.rdmapanama.samples {
     requires java.management.rmi;
     requires java.xml;
     requires jdk.attach;
+    requires jdk.management;
     requires jdk.net;
     requires jdk.unsupported;
     requires org.apache.logging.log4j;

@@ -1,6 +1,8 @@
 package org.rdmapanama.samples;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -41,6 +43,11 @@ public final class CpuTime {
             }
         }
         return sum;
+    }
+
+    /** Returns the processor time of all threads of this process, also of those that have ended, in nanoseconds. */
+    public static long ofThisProcess() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
     }
 
     static long onProcessor(String schedstat) {

@@ -115,11 +115,11 @@ final class NvmeBenchCommand implements Callable<Integer> {
                 load.run(warmUp, new LatencyRecord(1), progress(out, "warm-up", (long) warmUp * bytes));
                 LatencyRecord times = new LatencyRecord(1);
                 ProgressBar progress = progress(out, operation.name(), (long) count * bytes);
-                long ofProcess = processorTime();
+                long ofProcess = CpuTime.ofThisProcess();
                 long ofMachine = CpuTime.ofMachine();
                 long nanos = load.run(count, times, progress);
                 ofMachine = CpuTime.ofMachine() - ofMachine;
-                ofProcess = processorTime() - ofProcess;
+                ofProcess = CpuTime.ofThisProcess() - ofProcess;
                 progress.finish(System.nanoTime());
                 times.complete();
                 String title = String.format(
@@ -160,11 +160,6 @@ final class NvmeBenchCommand implements Callable<Integer> {
 
     private static ProgressBar progress(PrintWriter out, String title, long bytes) {
         return new ProgressBar(out, title, bytes, ProgressBar.onTerminal(), System.nanoTime());
-    }
-
-    /** Of all threads of this process, also of those that have ended. */
-    private static long processorTime() {
-        return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
     }
 
     private void print(PrintWriter out, String title, LatencyRecord times, long nanos, int bytes) {

@@ -16,6 +16,7 @@ import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.Logger;
 import org.rdmapanama.VerbsException;
 import org.rdmapanama.cm.RdmaConnection;
+import org.rdmapanama.samples.CpuTime;
 import org.rdmapanama.samples.calls.CallMessage;
 import org.rdmapanama.samples.calls.CallServer;
 import org.rdmapanama.samples.calls.Service;
@@ -309,12 +310,7 @@ public final class TableServer implements AutoCloseable {
                 return Request.answer(answer, remove(key) ? Request.OK : Request.ABSENT, NOTHING);
             }
             case Request.PROCESSOR -> {
-                long nanos = ProcessHandle.current()
-                        .info()
-                        .totalCpuDuration()
-                        .orElseThrow()
-                        .toNanos();
-                return Request.answer(answer, Request.OK, MemorySegment.ofArray(Bytes.of(nanos)));
+                return Request.answer(answer, Request.OK, MemorySegment.ofArray(Bytes.of(CpuTime.ofThisProcess())));
             }
             default ->
                 throw new Service.BadRequestException(
