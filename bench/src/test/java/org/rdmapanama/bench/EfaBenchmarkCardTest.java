@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +21,7 @@ import org.rdmapanama.ffm.NativeLibrary;
  * directly, and the rings wrap.
  */
 @Tag("card")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EfaBenchmarkCardTest {
     private static final String FOLDER = "org.rdmapanama.bench.native";
 
@@ -57,7 +59,9 @@ class EfaBenchmarkCardTest {
 
     @AfterAll
     static void restore() {
-        if (folderBefore != null) {
+        if (folderBefore == null) {
+            System.clearProperty(FOLDER);
+        } else {
             System.setProperty(FOLDER, folderBefore);
         }
     }
