@@ -18,3 +18,15 @@ static inline int64_t drain(struct ibv_cq *cq, int expected, struct ibv_wc *wc, 
     }
     return sum;
 }
+
+/* Polls a queue that is empty, several times. Returns how many completions came, or a negative number on failure. */
+static inline int64_t poll_empty(struct ibv_cq *cq, struct ibv_wc *wc, int capacity, int rounds) {
+    int64_t sum = 0;
+    for (int round = 0; round < rounds; round++) {
+        int count = ibv_poll_cq(cq, capacity, wc);
+        if (count < 0)
+            return -1;
+        sum += count;
+    }
+    return sum;
+}

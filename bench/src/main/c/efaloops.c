@@ -41,37 +41,7 @@ static inline void complete(struct hardware *hardware) {
     }
 }
 
-EXPORT int64_t bench_post_send(struct ibv_qp *qp, struct ibv_cq *cq, struct hardware *hardware, struct ibv_send_wr *wr,
-                               struct ibv_wc *wc, int batch, int rounds) {
-    int64_t sum = 0;
-    struct ibv_send_wr *bad;
-    for (int round = 0; round < rounds; round++) {
-        if (ibv_post_send(qp, wr, &bad))
-            return -1;
-        complete(hardware);
-        int64_t ids = drain(cq, batch, wc, batch);
-        if (ids < 0)
-            return -1;
-        sum += ids;
-    }
-    return sum;
-}
-
-EXPORT int64_t bench_post_recv(struct ibv_qp *qp, struct ibv_cq *cq, struct hardware *hardware, struct ibv_recv_wr *wr,
-                               struct ibv_wc *wc, int batch, int rounds) {
-    int64_t sum = 0;
-    struct ibv_recv_wr *bad;
-    for (int round = 0; round < rounds; round++) {
-        if (ibv_post_recv(qp, wr, &bad))
-            return -1;
-        complete(hardware);
-        int64_t ids = drain(cq, batch, wc, batch);
-        if (ids < 0)
-            return -1;
-        sum += ids;
-    }
-    return sum;
-}
+#include "cardloops.h"
 
 /* Where the writes of bench_wr go. EfaBenchmark.java has the same layout. */
 struct peer {
@@ -103,17 +73,6 @@ EXPORT int64_t bench_wr(struct ibv_qp *qp, struct ibv_cq *cq, struct hardware *h
         if (ids < 0)
             return -1;
         sum += ids;
-    }
-    return sum;
-}
-
-EXPORT int64_t bench_poll_empty(struct ibv_cq *cq, struct ibv_wc *wc, int capacity, int rounds) {
-    int64_t sum = 0;
-    for (int round = 0; round < rounds; round++) {
-        int count = ibv_poll_cq(cq, capacity, wc);
-        if (count < 0)
-            return -1;
-        sum += count;
     }
     return sum;
 }

@@ -816,14 +816,7 @@ EXPORT int64_t bench_post_recv(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_
 }
 
 EXPORT int64_t bench_poll_empty(struct ibv_cq *cq, struct ibv_wc *wc, int capacity, int rounds) {
-    int64_t sum = 0;
-    for (int round = 0; round < rounds; round++) {
-        int count = ibv_poll_cq(cq, capacity, wc);
-        if (count < 0)
-            return -1;
-        sum += count;
-    }
-    return sum;
+    return poll_empty(cq, wc, capacity, rounds);
 }
 
 /* Reads the status, identifier and length of the same completions repeatedly. */

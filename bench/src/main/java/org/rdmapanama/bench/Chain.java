@@ -35,21 +35,14 @@ final class Chain {
     /** Creates signaled sends of one segment each, all to the same queue pair. Identifiers count from 1. */
     static MemorySegment ofDatagrams(
             Arena arena, int count, long address, int bytes, int lkey, long handle, int queuePair, int qkey) {
-        MemorySegment requests = arena.allocate(ibv_send_wr.layout().byteSize() * count, 64);
-        MemorySegment following = MemorySegment.NULL;
-        for (int i = count - 1; i >= 0; i--) {
+        MemorySegment requests = ofWrites(arena, count, 1, false, address, bytes, lkey, 0);
+        for (int i = 0; i < count; i++) {
             MemorySegment request = ibv_send_wr.asSlice(requests, i);
-            ibv_send_wr.wr_id(request, i + 1);
-            ibv_send_wr.next(request, following);
-            ibv_send_wr.sg_list(request, segments(arena, 1, address, bytes, lkey));
-            ibv_send_wr.num_sge(request, 1);
             ibv_send_wr.opcode(request, rdma_h.IBV_WR_SEND());
-            ibv_send_wr.send_flags(request, rdma_h.IBV_SEND_SIGNALED());
             MemorySegment datagram = ibv_send_wr.wr.ud(ibv_send_wr.wr(request));
             ibv_send_wr.wr.ud.ah(datagram, MemorySegment.ofAddress(handle));
             ibv_send_wr.wr.ud.remote_qpn(datagram, queuePair);
             ibv_send_wr.wr.ud.remote_qkey(datagram, qkey);
-            following = request;
         }
         return requests;
     }

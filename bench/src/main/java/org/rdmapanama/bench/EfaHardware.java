@@ -23,7 +23,7 @@ import org.rdmapanama.ffm.internal.Native;
  * work request and a store, in the thread that posts. {@code efaloops.c} does the same for C, and has the layout of {@code
  * struct hardware}. The card must have executed nothing.
  */
-final class EfaHardware {
+final class EfaHardware extends CardHardware {
     /** The library that {@code bin/bench direct} compiles. */
     static final String LIBRARY = "libefaloops.so";
 
@@ -51,9 +51,6 @@ final class EfaHardware {
     /** Of {@code struct hardware}: four of eight bytes, five of four, and padding. */
     private static final long BYTES = 4 * 8 + 6 * 4;
 
-    /** The {@code struct hardware}, for C. */
-    final MemorySegment struct;
-
     private final long doorbell;
     private final long numbers;
     private final long entries;
@@ -66,6 +63,7 @@ final class EfaHardware {
 
     private EfaHardware(
             VerbsArena arena, MemorySegment requests, long numberOffset, MemorySegment ring, long index, long first) {
+        super(arena, BYTES);
         requestCount = efadv_wq_attr.num_entries(requests);
         requestBytes = efadv_wq_attr.entry_size(requests);
         doorbell = efadv_wq_attr.doorbell(requests).address();
@@ -73,7 +71,6 @@ final class EfaHardware {
         entryCount = efadv_cq_attr.num_entries(ring);
         entries = efadv_cq_attr.buffer(ring).address() + index * entryCount * ENTRY;
         completion = first;
-        struct = arena.allocate(BYTES, Long.BYTES);
         struct.set(JAVA_LONG, 0, doorbell);
         struct.set(JAVA_LONG, 8, numbers);
         struct.set(JAVA_LONG, 16, entries);
@@ -83,7 +80,7 @@ final class EfaHardware {
         struct.set(JAVA_INT, 40, entryCount);
     }
 
-    /** Takes over the send queue, all of whose requests are writes or none. Its completions are in the first ring. */
+    /** Takes over the send queue, all of whose requests are writes, or all sends. Its completions are in the first ring. */
     static EfaHardware ofSends(VerbsArena arena, QueuePair queuePair, CompletionQueue queue, boolean writes) {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment requests = temporary.allocate(efadv_wq_attr.layout());
@@ -125,7 +122,7 @@ final class EfaHardware {
         return ring;
     }
 
-    /** Completes what was posted: requests of one entry each. */
+    @Override
     void complete() {
         short announced = (short) (int) INT.get(MEMORY, doorbell & ADDRESSES);
         while ((short) executed != announced) {

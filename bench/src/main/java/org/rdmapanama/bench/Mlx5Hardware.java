@@ -17,7 +17,7 @@ import org.rdmapanama.ffm.internal.Native;
  * Completes what is posted to one of the two queues of a queue pair, instead of its card: a store for each work request, in
  * the thread that posts. {@code mlx5loops.c} does the same for C, and has the layout of {@code struct hardware}.
  */
-final class Mlx5Hardware {
+final class Mlx5Hardware extends CardHardware {
     /** The library that {@code bin/bench direct} compiles. */
     static final String LIBRARY = "libmlx5loops.so";
 
@@ -38,9 +38,6 @@ final class Mlx5Hardware {
     private static final MethodHandle FIND =
             NullNic.loop(LIBRARY, "bench_hardware", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG);
 
-    /** The {@code struct hardware}, for C. */
-    final MemorySegment struct;
-
     private final long record;
     private final long entries;
     private final long completion;
@@ -56,7 +53,7 @@ final class Mlx5Hardware {
      */
     Mlx5Hardware(VerbsArena arena, QueuePair queuePair, CompletionQueue queue, boolean receives, int produced)
             throws Throwable {
-        struct = arena.allocate(BYTES, Long.BYTES);
+        super(arena, BYTES);
         long result = (long) FIND.invokeExact(
                 queuePair.nativeAddress(), queue.nativeAddress(), receives ? 1 : 0, produced, struct.address());
         if ((int) result != 0) {
@@ -71,7 +68,7 @@ final class Mlx5Hardware {
         this.produced = produced;
     }
 
-    /** Completes what was posted: work requests of one block each, or receives. */
+    @Override
     void complete() {
         short announced = (short) Integer.reverseBytes((int) INT.get(MEMORY, record & ADDRESSES));
         while ((short) executed != announced) {

@@ -3,7 +3,6 @@ package org.rdmapanama.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,23 +37,7 @@ class EfaBenchmarkCardTest {
         CCompiler.assumeWanted();
         folderBefore = System.getProperty(FOLDER);
         System.setProperty(FOLDER, folder.toString());
-        Process compiler = new ProcessBuilder(
-                        "cc",
-                        "-O2",
-                        "-Wall",
-                        "-Wextra",
-                        "-Werror",
-                        "-shared",
-                        "-fPIC",
-                        "-fvisibility=hidden",
-                        "-o",
-                        folder.resolve(EfaHardware.LIBRARY).toString(),
-                        "bench/src/main/c/efaloops.c",
-                        "-libverbs")
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(compiler.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertEquals(0, compiler.waitFor(), output);
+        CCompiler.makeLibrary(folder.resolve(EfaHardware.LIBRARY), "bench/src/main/c/efaloops.c", "-libverbs");
     }
 
     @AfterAll

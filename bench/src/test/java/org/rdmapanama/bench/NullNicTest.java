@@ -14,7 +14,6 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -65,23 +64,7 @@ class NullNicTest {
         CCompiler.assumeWanted();
         Path library = Path.of(NullNic.nativeFile("libnullnic-rdmav34.so"));
         Files.createDirectories(library.getParent());
-        Process compiler = new ProcessBuilder(
-                        "cc",
-                        "-O2",
-                        "-Wall",
-                        "-Wextra",
-                        "-Werror",
-                        "-shared",
-                        "-fPIC",
-                        "-fvisibility=hidden",
-                        "-pthread",
-                        "-o",
-                        library.toString(),
-                        "src/main/c/nullnic.c")
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(compiler.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertEquals(0, compiler.onExit().join().exitValue(), output);
+        CCompiler.makeLibrary(library, "src/main/c/nullnic.c", "-pthread");
     }
 
     @BeforeEach

@@ -84,6 +84,20 @@ public final class CCompiler {
         return execute(List.of(program));
     }
 
+    /**
+     * Makes a library of a source file, in which there must be nothing to warn of.
+     *
+     * @param options further ones, such as {@code -libverbs}
+     */
+    public static void makeLibrary(final Path library, final String source, final String... options)
+            throws IOException {
+        final List<String> command = new ArrayList<>(
+                List.of("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden"));
+        command.addAll(List.of("-o", library.toString(), source));
+        command.addAll(List.of(options));
+        execute(command);
+    }
+
     /** Throws what the compiler complains about. */
     private void compile(final String source, final List<String> libraries, final String... options)
             throws IOException {
