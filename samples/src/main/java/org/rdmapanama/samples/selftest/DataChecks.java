@@ -45,9 +45,7 @@ final class DataChecks {
         for (TestedOperation operation : TestedOperation.values()) {
             if (operation.isOn(transport) && operation != TestedOperation.RDMA_READ) {
                 check(transport + " " + operation + Posting.REQUEST_INLINE.text, inlineSizes, () -> {
-                    if (limits.inline() == 0) {
-                        throw new NotPossible("the device grants no inline data");
-                    }
+                    limits.requireInline();
                     transfers(plain, operation, Posting.REQUEST_INLINE, inlineSizes);
                 });
             }

@@ -43,7 +43,7 @@ final class ErrorChecks {
     }
 
     /** Returns a key with which devices draw no region: every bit differs from that of B, also those of its index. */
-    private static int wrongKey(End b) {
+    static int wrongKey(End b) {
         return ~b.region.rkey();
     }
 

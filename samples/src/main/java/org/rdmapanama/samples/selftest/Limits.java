@@ -1,10 +1,10 @@
 package org.rdmapanama.samples.selftest;
 
+import java.util.Set;
 import org.rdmapanama.device.AtomicCapability;
 import org.rdmapanama.device.DeviceAttributes;
 import org.rdmapanama.device.DeviceCapability;
-import org.rdmapanama.efa.EfaDevice;
-import org.rdmapanama.efa.EfaDeviceAttributes;
+import org.rdmapanama.efa.EfaCapability;
 
 /**
  * What queue pairs of one transport can do.
@@ -15,7 +15,7 @@ import org.rdmapanama.efa.EfaDeviceAttributes;
  * @param sharedReceiveQueues number of shared receive queues of the device
  * @param windows whether the device has memory windows of type 2
  * @param message the longest message, in bytes
- * @param efa what an EFA device can do; null on others
+ * @param efa what an EFA device can do; null for others
  */
 record Limits(
         int inline,
@@ -24,7 +24,14 @@ record Limits(
         int sharedReceiveQueues,
         boolean windows,
         long message,
-        EfaDeviceAttributes efa) {
+        Set<EfaCapability> efa) {
+    /** Requires that queue pairs take inline data. */
+    void requireInline() throws NotPossible {
+        if (inline == 0) {
+            throw new NotPossible("the device grants no inline data");
+        }
+    }
+
     /** Creates and connects queue pairs. Returns null if that fails. */
     static Limits probe(Subject subject, SelftestReport report, TestedTransport transport, Way way)
             throws InterruptedException {
@@ -43,9 +50,7 @@ record Limits(
                         attributes.capabilities().contains(DeviceCapability.MEM_WINDOW_TYPE_2A)
                                 || attributes.capabilities().contains(DeviceCapability.MEM_WINDOW_TYPE_2B),
                         loopback.context.queryPort(subject.port()).maxMessageSize(),
-                        EfaDevice.isEfa(loopback.context)
-                                ? EfaDevice.of(loopback.context).queryDevice()
-                                : null);
+                        loopback.efaCapabilities);
             }
         });
         return found[0];

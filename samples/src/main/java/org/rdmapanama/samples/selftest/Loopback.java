@@ -1,6 +1,7 @@
 package org.rdmapanama.samples.selftest;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -64,7 +65,7 @@ final class Loopback implements AutoCloseable {
     private final ProtectionDomain domain;
 
     /** What an EFA device can do; null on others. */
-    private final Set<EfaCapability> efaCapabilities;
+    final Set<EfaCapability> efaCapabilities;
 
     private AddressHandle wayToA;
     private AddressHandle wayToB;
@@ -148,9 +149,7 @@ final class Loopback implements AutoCloseable {
             }
             mtu = context.queryPort(options.subject.port()).activeMtu();
             domain = context.allocateProtectionDomain();
-            efaCapabilities = EfaDevice.isEfa(context)
-                    ? EfaDevice.of(context).queryDevice().capabilities()
-                    : null;
+            efaCapabilities = efaCapabilities(context);
             SharedReceiveQueue shared = options.shared
                     ? domain.createSharedReceiveQueue(new SharedReceiveQueueOptions()
                             .maxWorkRequests(DEPTH)
@@ -174,6 +173,11 @@ final class Loopback implements AutoCloseable {
                 arena.close();
             }
         }
+    }
+
+    /** Returns what an EFA device can do; null for others. */
+    static Set<EfaCapability> efaCapabilities(Context context) {
+        return EfaDevice.isEfa(context) ? EfaDevice.of(context).queryDevice().capabilities() : null;
     }
 
     /** Whether this may be refused because an EFA device tells of no completions, which no attribute shows. */
@@ -247,15 +251,10 @@ final class Loopback implements AutoCloseable {
     }
 
     private SendOperation[] operations() {
-        List<SendOperation> operations = new ArrayList<>(List.of(SendOperation.SEND, SendOperation.SEND_WITH_IMM));
-        if (efaCapabilities.contains(EfaCapability.RDMA_READ)) {
-            operations.add(SendOperation.RDMA_READ);
-        }
-        if (efaCapabilities.contains(EfaCapability.RDMA_WRITE)) {
-            operations.add(SendOperation.RDMA_WRITE);
-            operations.add(SendOperation.RDMA_WRITE_WITH_IMM);
-        }
-        return operations.toArray(SendOperation[]::new);
+        return Arrays.stream(TestedOperation.values())
+                .filter(each -> each.isPossible(efaCapabilities))
+                .map(each -> each.option)
+                .toArray(SendOperation[]::new);
     }
 
     private void connect(Options options) {

@@ -6,9 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.rdmapanama.Context;
 import org.rdmapanama.VerbsArena;
+import org.rdmapanama.efa.EfaCapability;
 import org.rdmapanama.samples.CommonOptions;
 import org.rdmapanama.samples.DeviceOptions;
 import org.rdmapanama.samples.Failure;
@@ -104,7 +106,8 @@ public final class SelftestCommand implements Callable<Integer> {
         Facts.write(report, subject, spec.root().version()[0]);
         report.heading("## Checks");
         report.table("Check", "Way", "Bytes", "Result");
-        List<TestedTransport> transports = transports(subject);
+        Set<EfaCapability> efa = efaCapabilities(subject);
+        List<TestedTransport> transports = TestedTransport.of(efa != null);
         for (Way way : Way.values()) {
             for (TestedTransport transport : transports) {
                 Limits limits = Limits.probe(subject, report, transport, way);
@@ -114,15 +117,15 @@ public final class SelftestCommand implements Callable<Integer> {
             }
         }
         report.heading("## Speed");
-        new SpeedMeasurements(subject, report, transports.getFirst(), rounds).run();
+        new SpeedMeasurements(subject, report, transports.getFirst(), efa, rounds).run();
         report.heading("## Result");
         report.result();
         return report.isPassed() ? 0 : 1;
     }
 
-    private static List<TestedTransport> transports(Subject subject) {
+    private static Set<EfaCapability> efaCapabilities(Subject subject) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            return TestedTransport.of(Context.open(arena, subject.device()));
+            return Loopback.efaCapabilities(Context.open(arena, subject.device()));
         }
     }
 

@@ -5,13 +5,11 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.rdmapanama.Context;
+import java.util.stream.Stream;
 import org.rdmapanama.ReceiveWorkRequest;
 import org.rdmapanama.SendWorkRequest;
-import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.efa.EfaCapability;
-import org.rdmapanama.efa.EfaDevice;
 
 /**
  * A short measurement with messages of eight bytes over a reliable transport: in each round, both ways one after the
@@ -45,32 +43,28 @@ final class SpeedMeasurements {
     private final Subject subject;
     private final SelftestReport report;
     private final TestedTransport transport;
+
+    /** A write, or a read where an EFA device cannot write; null if it can do neither. */
     private final TestedOperation operation;
+
     private final int rounds;
 
-    /** With a number of rounds, 1 or more, of which the median counts. */
-    SpeedMeasurements(Subject subject, SelftestReport report, TestedTransport transport, int rounds) {
+    /**
+     * Prepares.
+     *
+     * @param efa what an EFA device can do; null for others
+     * @param rounds how many rounds, 1 or more, of which the median counts
+     */
+    SpeedMeasurements(
+            Subject subject, SelftestReport report, TestedTransport transport, Set<EfaCapability> efa, int rounds) {
         this.subject = subject;
         this.report = report;
         this.transport = transport;
-        operation = operation(subject);
+        operation = Stream.of(TestedOperation.RDMA_WRITE, TestedOperation.RDMA_READ)
+                .filter(each -> efa == null || each.isPossible(efa))
+                .findFirst()
+                .orElse(null);
         this.rounds = rounds;
-    }
-
-    /** Returns the operation that is measured: a read where an EFA device cannot write; null if it can do neither. */
-    private static TestedOperation operation(Subject subject) {
-        try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Context context = Context.open(arena, subject.device());
-            if (!EfaDevice.isEfa(context)) {
-                return TestedOperation.RDMA_WRITE;
-            }
-            Set<EfaCapability> capabilities =
-                    EfaDevice.of(context).queryDevice().capabilities();
-            if (capabilities.contains(EfaCapability.RDMA_WRITE)) {
-                return TestedOperation.RDMA_WRITE;
-            }
-            return capabilities.contains(EfaCapability.RDMA_READ) ? TestedOperation.RDMA_READ : null;
-        }
     }
 
     /** The prepared requests of one way. */

@@ -6,7 +6,6 @@ import java.util.function.Predicate;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
-import org.rdmapanama.efa.EfaCapability;
 
 /**
  * Every operation that moves data over SRD, the transport of EFA devices. Sends are posted as requests and call by call, and
@@ -49,13 +48,8 @@ final class SrdChecks {
 
     /** Requires that the device can do an operation. */
     static void require(Limits limits, TestedOperation operation) throws NotPossible {
-        EfaCapability needed = switch (operation) {
-            case SEND, SEND_WITH_IMMEDIATE -> null;
-            case RDMA_READ -> EfaCapability.RDMA_READ;
-            case RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE -> EfaCapability.RDMA_WRITE;
-        };
-        if (needed != null && !limits.efa().capabilities().contains(needed)) {
-            throw new NotPossible("the device, its driver in the kernel or libefa does not tell " + needed);
+        if (!operation.isPossible(limits.efa())) {
+            throw new NotPossible("the device, its driver in the kernel or libefa does not tell " + operation.needed);
         }
     }
 
@@ -66,7 +60,9 @@ final class SrdChecks {
         for (TestedOperation operation : SENDS) {
             for (Posting posting : Posting.values()) {
                 check(operation, posting.text, posting.isInline() ? inlineSizes : sizes, tested -> {
-                    requireInline(posting);
+                    if (posting.isInline()) {
+                        limits.requireInline();
+                    }
                     data.transfers(plain, operation, posting, tested);
                 });
             }
@@ -102,12 +98,6 @@ final class SrdChecks {
     private void check(TestedOperation operation, String more, List<Integer> sizes, SizesCheck check)
             throws InterruptedException {
         report.check(way, "SRD " + operation + more, Sizes.text(sizes), () -> check.run(sizes));
-    }
-
-    private void requireInline(Posting posting) throws NotPossible {
-        if (posting.isInline() && limits.inline() == 0) {
-            throw new NotPossible("the device grants no inline data");
-        }
     }
 
     private static void requireLargeEntries(Loopback.Options options) throws NotPossible {

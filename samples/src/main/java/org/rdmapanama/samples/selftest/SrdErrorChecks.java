@@ -64,7 +64,7 @@ final class SrdErrorChecks {
                 Image imageOfA = new Image(loopback.a, LENGTH, 1);
                 Image imageOfB = new Image(loopback.b, LENGTH, 2);
                 long address = loopback.b.region.address() + Loopback.GUARD;
-                int key = ~loopback.b.region.rkey();
+                int key = ErrorChecks.wrongKey(loopback.b);
                 try (WorkRequestBuilder builder = loopback.start()) {
                     builder.id(1).signaled(true);
                     if (operation == TestedOperation.RDMA_READ) {
@@ -123,7 +123,7 @@ final class SrdErrorChecks {
     }
 
     private void noReceive() throws CheckFailure, NotPossible, InterruptedException {
-        if (!limits.efa().capabilities().contains(EfaCapability.RNR_RETRY)) {
+        if (!limits.efa().contains(EfaCapability.RNR_RETRY)) {
             throw new NotPossible("the device does not tell " + EfaCapability.RNR_RETRY);
         }
         try (Loopback loopback = options().repeats(1).open()) {

@@ -1,19 +1,30 @@
 package org.rdmapanama.samples.selftest;
 
+import java.util.Set;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.WorkRequestBuilder;
 import org.rdmapanama.completion.CompletionOpcode;
+import org.rdmapanama.efa.EfaCapability;
+import org.rdmapanama.queue.SendOperation;
 
 /** An operation that moves data between A and B. A posts it. */
 enum TestedOperation {
-    SEND("SEND", CompletionOpcode.SEND, CompletionOpcode.RECV),
-    SEND_WITH_IMMEDIATE("SEND with immediate", CompletionOpcode.SEND, CompletionOpcode.RECV),
-    RDMA_WRITE("RDMA WRITE", CompletionOpcode.RDMA_WRITE, null),
+    SEND("SEND", SendOperation.SEND, CompletionOpcode.SEND, CompletionOpcode.RECV, null),
+    SEND_WITH_IMMEDIATE(
+            "SEND with immediate", SendOperation.SEND_WITH_IMM, CompletionOpcode.SEND, CompletionOpcode.RECV, null),
+    RDMA_WRITE("RDMA WRITE", SendOperation.RDMA_WRITE, CompletionOpcode.RDMA_WRITE, null, EfaCapability.RDMA_WRITE),
     RDMA_WRITE_WITH_IMMEDIATE(
-            "RDMA WRITE with immediate", CompletionOpcode.RDMA_WRITE, CompletionOpcode.RECV_RDMA_WITH_IMM),
-    RDMA_READ("RDMA READ", CompletionOpcode.RDMA_READ, null);
+            "RDMA WRITE with immediate",
+            SendOperation.RDMA_WRITE_WITH_IMM,
+            CompletionOpcode.RDMA_WRITE,
+            CompletionOpcode.RECV_RDMA_WITH_IMM,
+            EfaCapability.RDMA_WRITE),
+    RDMA_READ("RDMA READ", SendOperation.RDMA_READ, CompletionOpcode.RDMA_READ, null, EfaCapability.RDMA_READ);
 
     static final int IMMEDIATE = 0x89ab_cdef;
+
+    /** Its name in the options of a queue pair. */
+    final SendOperation option;
 
     /** What the completion at A says. */
     final CompletionOpcode sent;
@@ -21,12 +32,23 @@ enum TestedOperation {
     /** What the completion at B says, or null if there is none. */
     final CompletionOpcode received;
 
+    /** What an EFA device must tell that it can do this, or null. */
+    final EfaCapability needed;
+
     private final String text;
 
-    TestedOperation(String text, CompletionOpcode sent, CompletionOpcode received) {
+    TestedOperation(
+            String text, SendOperation option, CompletionOpcode sent, CompletionOpcode received, EfaCapability needed) {
         this.text = text;
+        this.option = option;
         this.sent = sent;
         this.received = received;
+        this.needed = needed;
+    }
+
+    /** Whether an EFA device of these capabilities can do this. */
+    boolean isPossible(Set<EfaCapability> capabilities) {
+        return needed == null || capabilities.contains(needed);
     }
 
     boolean isOn(TestedTransport transport) {

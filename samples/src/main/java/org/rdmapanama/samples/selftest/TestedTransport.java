@@ -1,8 +1,6 @@
 package org.rdmapanama.samples.selftest;
 
 import java.util.List;
-import org.rdmapanama.Context;
-import org.rdmapanama.efa.EfaDevice;
 import org.rdmapanama.queue.QueuePairType;
 
 /** A transport that is tested. */
@@ -10,7 +8,7 @@ enum TestedTransport {
     RC(QueuePairType.RC),
     UC(QueuePairType.UC),
     UD(QueuePairType.UD),
-    /** Scalable reliable datagrams of EFA: in any order, and RDMA only call by call. Each request is signaled. */
+    /** Scalable reliable datagrams of EFA. Messages arrive in any order, RDMA is posted call by call only, and all is signaled. */
     SRD(QueuePairType.DRIVER);
 
     final QueuePairType type;
@@ -19,9 +17,9 @@ enum TestedTransport {
         this.type = type;
     }
 
-    /** Returns the transports that are tested on a device, the most important one first. */
-    static List<TestedTransport> of(Context context) {
-        return EfaDevice.isEfa(context) ? List.of(SRD) : List.of(RC, UC, UD);
+    /** Returns the transports that are tested on an EFA device, or on another one, the most important one first. */
+    static List<TestedTransport> of(boolean efa) {
+        return efa ? List.of(SRD) : List.of(RC, UC, UD);
     }
 
     /** Whether nothing is lost. */
