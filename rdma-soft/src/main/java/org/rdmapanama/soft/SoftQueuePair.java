@@ -592,11 +592,8 @@ final class SoftQueuePair {
 
     /** Handles a packet of the peer; packets of other sockets are dropped. */
     void receive(long packet, int opcode, int payloadBytes, Peer from) {
-        boolean isConnected = canReceive() && path != null && path.peer != null;
-        if (!isConnected || !isFromPeer(packet, opcode, from)) {
-            device.counts.add(isConnected ? WireCount.DROPPED_STRANGER : WireCount.DROPPED_STATE);
-            PacketDropped.tell(
-                    PacketDropped.NOT_CONNECTED, from.address, number, Opcode.headerBytes(opcode) + payloadBytes);
+        if (!isConnected() || !isFromPeer(packet, opcode, from)) {
+            drop(from, Opcode.headerBytes(opcode) + payloadBytes);
             return;
         }
         heard = true;
@@ -654,12 +651,21 @@ final class SoftQueuePair {
         notifier.marked(path, destination);
     }
 
+    /** Whether this is connected to a queue pair of another device. */
+    private boolean isConnected() {
+        return canReceive() && path != null && path.peer != null;
+    }
+
+    /** Counts a packet of so many bytes that does not come from the peer. */
+    private void drop(Peer from, int bytes) {
+        device.counts.add(isConnected() ? WireCount.DROPPED_STRANGER : WireCount.DROPPED_STATE);
+        PacketDropped.tell(PacketDropped.NOT_CONNECTED, from.address, number, bytes);
+    }
+
     /** Handles a congestion notification; one that does not come from the peer is dropped. */
     void receiveNotification(Peer from) {
-        boolean isConnected = canReceive() && path != null && path.peer != null;
-        if (!isConnected || !isKnown(from)) {
-            device.counts.add(isConnected ? WireCount.DROPPED_STRANGER : WireCount.DROPPED_STATE);
-            PacketDropped.tell(PacketDropped.NOT_CONNECTED, from.address, number, Cnp.BYTES);
+        if (!isConnected() || !isKnown(from)) {
+            drop(from, Cnp.BYTES);
             return;
         }
         device.counts.add(WireCount.RECEIVED_NOTIFICATIONS);
