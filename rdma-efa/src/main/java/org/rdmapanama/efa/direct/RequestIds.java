@@ -7,12 +7,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The identifiers of the work requests that a queue has outstanding. The device knows each by a number of 16 bits, which its
- * completion returns; completions come in any order. A number is known from {@link #announce} to {@link #giveBack}, so that a
- * completion which comes twice, or of which nobody knows, is refused.
+ * completion returns; completions come in any order. A number is known from {@link #announce} to {@link #giveBack}. A
+ * completion with another number, or one that comes twice, is refused.
  *
  * <p>The low bits of a number are a place here. Half of the others count how often the place was used, so that a completion
- * which comes twice is also refused when its place is in use again. The rest, which is more if their count is odd, is the
- * generation of the queue: one of the same number had another one before. Above 0x4000 places one bit is left, for the
+ * that comes twice is also refused when its place is in use again. The rest, which is more if their count is odd, is the
+ * generation, which differs from that of the previous queue with the same number. Above 0x4000 places one bit is left, for the
  * generation, and above 0x8000 none.
  *
  * <p>Threads: one at a time takes and announces places, and one at a time, perhaps another one, returns them.

@@ -62,7 +62,7 @@ final class SubQueue {
     }
 
     /**
-     * Has the entries of a queue pair that were not taken yet count no more. Those at the head are
+     * Marks the entries of a queue pair that were not taken yet as stale. Those at the head are
      * taken at once: the device, which does not know what was taken, may write over them before anybody polls.
      *
      * @return how many entries were taken
