@@ -12,6 +12,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.SecureRandom;
 import java.util.Arrays;
@@ -64,6 +65,9 @@ final class LogFile implements AutoCloseable {
 
     private static final int RESERVED_AT_ONCE = 1 << 16;
 
+    /** Follows the name of a file that is being made. */
+    static final String UNFINISHED = ".unfinished";
+
     private final Path path;
     private final FileChannel channel;
     private final MemorySegment memory;
@@ -94,34 +98,55 @@ final class LogFile implements AutoCloseable {
      * @return the file; its log is what checks
      */
     static LogFile open(Path path, long capacity, Arena arena) throws IOException {
-        boolean made = !Files.exists(path) || Files.size(path) == 0;
-        if (made && capacity == 0) {
-            throw new LogException(
-                    "there is no log at " + path + ": name the file of a node, or give a size to make one");
+        if (isMissing(path)) {
+            make(path, capacity);
         }
-        if (made && (capacity < MIN_CAPACITY || capacity % Long.BYTES != 0)) {
-            throw new LogException("the size of a log must be a multiple of 8 of at least " + MIN_CAPACITY
-                    + " bytes, not " + capacity);
-        }
-        FileChannel channel =
-                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
         try {
             lock(path, channel);
-            if (made) {
-                reserve(path, channel, capacity);
-            }
-            LogFile file = new LogFile(
-                    path,
-                    channel,
-                    channel.map(FileChannel.MapMode.READ_WRITE, 0, made ? capacity : channel.size(), arena));
-            if (made) {
-                file.make();
-            }
+            LogFile file =
+                    new LogFile(path, channel, channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size(), arena));
             file.check();
             return file;
         } catch (IOException | RuntimeException | Error e) {
             channel.close();
             throw e;
+        }
+    }
+
+    private static boolean isMissing(Path path) throws IOException {
+        return !Files.exists(path) || Files.size(path) == 0;
+    }
+
+    /**
+     * Makes the file of a node under another name and gives it its own when it is complete: a node that is killed meanwhile
+     * leaves no file that the next start would refuse.
+     */
+    private static void make(Path path, long capacity) throws IOException {
+        if (capacity == 0) {
+            throw new LogException(
+                    "there is no log at " + path + ": name the file of a node, or give a size to make one");
+        }
+        if (capacity < MIN_CAPACITY || capacity % Long.BYTES != 0) {
+            throw new LogException("the size of a log must be a multiple of 8 of at least " + MIN_CAPACITY
+                    + " bytes, not " + capacity);
+        }
+        Path target = Files.exists(path) ? path.toRealPath() : path.toAbsolutePath();
+        Path unfinished = target.resolveSibling(target.getFileName() + UNFINISHED);
+        try (Arena arena = Arena.ofConfined();
+                FileChannel channel = FileChannel.open(
+                        unfinished, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            lock(path, channel);
+            // Another node may have made it since this one looked.
+            if (isMissing(path)) {
+                channel.truncate(0);
+                reserve(channel, capacity);
+                writeHeader(channel.map(FileChannel.MapMode.READ_WRITE, 0, capacity, arena));
+                Files.move(unfinished, target, StandardCopyOption.ATOMIC_MOVE);
+            }
+        } catch (IOException e) {
+            Files.deleteIfExists(unfinished);
+            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e.getMessage(), e);
         }
     }
 
@@ -158,27 +183,20 @@ final class LogFile implements AutoCloseable {
      * Fills a new file with zeros, so that it has all its room on the disk: without room, a later access to the mapped memory
      * would be a fault.
      */
-    private static void reserve(Path path, FileChannel channel, long capacity) throws IOException {
+    private static void reserve(FileChannel channel, long capacity) throws IOException {
         ByteBuffer zeros = ByteBuffer.allocateDirect(RESERVED_AT_ONCE);
-        try {
-            for (long at = 0; at < capacity; ) {
-                zeros.clear().limit((int) Math.min(RESERVED_AT_ONCE, capacity - at));
-                at += channel.write(zeros, at);
-            }
-        } catch (IOException e) {
-            channel.truncate(0);
-            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e.getMessage(), e);
+        for (long at = 0; at < capacity; ) {
+            zeros.clear().limit((int) Math.min(RESERVED_AT_ONCE, capacity - at));
+            at += channel.write(zeros, at);
         }
     }
 
-    private void make() {
+    private static void writeHeader(MemorySegment memory) {
+        memory.set(LONG, 0, MAGIC);
         memory.set(LONG, NODE_AT, new SecureRandom().nextLong() | 1);
         memory.set(LONG, CAPACITY_AT, memory.byteSize());
         memory.set(INT, VERSION_AT, VERSION);
-        memory.asSlice(0, FIRST).force();
-        // Last, so that a file with this is complete.
-        memory.set(LONG, 0, MAGIC);
-        memory.asSlice(0, FIRST).force();
+        memory.force();
     }
 
     private void check() {

@@ -2,6 +2,7 @@ package org.rdmapanama.samples.log;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -158,5 +159,23 @@ class LogFileTest {
         patch(0, (byte) 0);
         LogException other = assertThrows(LogException.class, this::lastIndex);
         assertTrue(other.getMessage().contains("is not the file of a log"), other.getMessage());
+    }
+
+    @Test
+    void shouldMakeAFileAgainThatWasNotFinished() throws IOException {
+        Path unfinished = path.resolveSibling(path.getFileName() + LogFile.UNFINISHED);
+        byte[] rest = new byte[2 * CAPACITY];
+        Arrays.fill(rest, (byte) 1);
+        Files.write(unfinished, rest);
+        makeThree();
+        assertEquals(CAPACITY, Files.size(path));
+        assertFalse(Files.exists(unfinished));
+    }
+
+    @Test
+    void shouldSayWhatCannotBeMade() {
+        path = folder.resolve("missing").resolve("log");
+        LogException exception = assertThrows(LogException.class, this::makeThree);
+        assertTrue(exception.getMessage().startsWith("cannot make " + path), exception.getMessage());
     }
 }

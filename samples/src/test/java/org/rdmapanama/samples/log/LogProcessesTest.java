@@ -14,6 +14,8 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -131,6 +133,29 @@ class LogProcessesTest {
             for (Program each : started) {
                 each.close();
             }
+        }
+    }
+
+    @Test
+    void shouldStartAfterAKillWhileItsFileWasMade() throws Exception {
+        List<String> arguments = List.of("log", "replica", path(0), "-b", "127.0.0.1", "-q", "--tcp");
+        arguments = Stream.concat(arguments.stream(), Stream.of("-p", ports.get(0), "--size", "100000000"))
+                .toList();
+        try (Program killed = java(Rdma.class, arguments)) {
+            Bound.ofSeconds(60).await(killed::toString, () -> {
+                try (Stream<Path> files = Files.list(folder)) {
+                    return files.findAny().isPresent();
+                }
+            });
+            killed.kill();
+            killed.join();
+        }
+        try (Program again = java(Rdma.class, arguments)) {
+            again.await("until Ctrl-C");
+            interrupt(again, "replica");
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            assertEquals(List.of(Path.of(path(0))), files.toList());
         }
     }
 
