@@ -108,7 +108,10 @@ class CongestionControlTest {
     @Test
     void shouldDropWithoutReacting() {
         try (SoftPair pair = pair(QueuePairType.RC, "127.0.0.1", "faults", SHORT_QUEUE)) {
-            write(pair, 4);
+            // A dropped acknowledgement need not have a packet repeated: a later one may stand for it.
+            for (int i = 0; i < 100 && count(pair, WireCount.REPEATED_PACKETS) == 0; i++) {
+                write(pair, 4);
+            }
             assertTrue(wire(pair).dropped() > 0);
             assertEquals(0, wire(pair).marksMade(), "a switch marks no packets of a sender that does not react");
             assertEquals(0, count(pair, WireCount.MARKED_PACKETS));

@@ -33,6 +33,9 @@ final class RingMemory {
     /** What a buffer of the processor holds. */
     private static final int BLOCK_BYTES = 64;
 
+    /** What is set to zero at once. */
+    private static final int WORDS_BYTES = 32;
+
     // A path to memory through few methods: the compiler inlines only so many into each other.
     private static final VarHandle BYTE = JAVA_BYTE.varHandle();
     private static final VarHandle INT = JAVA_INT.varHandle();
@@ -83,16 +86,16 @@ final class RingMemory {
     /**
      * Stores zeros.
      *
-     * @param bytes a multiple of 64, at least as much
+     * @param bytes a multiple of 32, at least as much
      */
     static void zero(long address, int bytes) {
         int done = 0;
         do {
-            long block = known(address + done);
-            for (int i = 0; i < BLOCK_BYTES; i += Long.BYTES) {
-                putLong(block + i, 0);
+            long words = known(address + done);
+            for (int i = 0; i < WORDS_BYTES; i += Long.BYTES) {
+                putLong(words + i, 0);
             }
-            done += BLOCK_BYTES;
+            done += WORDS_BYTES;
         } while (done < bytes);
     }
 
@@ -101,8 +104,17 @@ final class RingMemory {
     }
 
     /**
-     * Copies to write-combining memory: by eight aligned bytes with increasing addresses, so that a buffer of the processor is
-     * full, and sent as a whole, as soon as may be. The fences hold the compiler, which might choose another order or other sizes.
+     * Stores eight aligned bytes to write-combining memory. Those who do so with increasing addresses fill a buffer of the processor,
+     * which is sent as a whole then, as soon as may be. The fence holds the compiler, which might choose another order or other
+     * sizes.
+     */
+    static void putToDevice(long address, long value) {
+        putLong(address, value);
+        VarHandle.releaseFence();
+    }
+
+    /**
+     * Copies to write-combining memory, by {@link #putToDevice}.
      *
      * @param from where to copy from
      * @param to where to copy to
@@ -113,10 +125,15 @@ final class RingMemory {
         do {
             long source = known(from + copied);
             long target = known(to + copied);
-            for (int i = 0; i < BLOCK_BYTES; i += Long.BYTES) {
-                putLong(target + i, getLong(source + i));
-                VarHandle.releaseFence();
-            }
+            // Written out: the compiler would unroll a part of a loop only.
+            putToDevice(target, getLong(source));
+            putToDevice(target + 8, getLong(source + 8));
+            putToDevice(target + 16, getLong(source + 16));
+            putToDevice(target + 24, getLong(source + 24));
+            putToDevice(target + 32, getLong(source + 32));
+            putToDevice(target + 40, getLong(source + 40));
+            putToDevice(target + 48, getLong(source + 48));
+            putToDevice(target + 56, getLong(source + 56));
             copied += BLOCK_BYTES;
         } while (copied < bytes);
     }

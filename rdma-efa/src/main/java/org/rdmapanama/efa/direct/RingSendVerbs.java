@@ -11,7 +11,6 @@ final class RingSendVerbs extends DirectSendVerbs {
     private static final long BUFFER_LENGTH = ibv_data_buf.length$offset();
 
     private final SendQueueRing ring;
-    private int before;
 
     /** Identifier and flags of the next work request. */
     private long id;
@@ -25,16 +24,15 @@ final class RingSendVerbs extends DirectSendVerbs {
     @Override
     public void wrStart(long queuePair) {
         ring.lock();
-        before = ring.position();
         error = 0;
     }
 
     @Override
     public int wrComplete(long queuePair) {
         if (error != 0) {
-            ring.rollBack(before);
+            ring.rollBack();
         } else {
-            ring.ring(before);
+            ring.ring();
         }
         ring.unlock();
         return error;
@@ -42,7 +40,7 @@ final class RingSendVerbs extends DirectSendVerbs {
 
     @Override
     public void wrAbort(long queuePair) {
-        ring.rollBack(before);
+        ring.rollBack();
         ring.unlock();
     }
 

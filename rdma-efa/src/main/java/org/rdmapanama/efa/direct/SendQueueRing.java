@@ -13,8 +13,9 @@ import org.rdmapanama.queue.QueuePairType;
 
 /**
  * The send queue of a queue pair: entries of 64 bytes, or of 128 where more inline data was asked for, in the memory of the
- * device. Each is built in memory of this and then copied. {@link #post} encodes chains of {@code struct ibv_send_wr}; {@link
- * RingSendVerbs} encodes the calls of a work request builder.
+ * device. {@link #post} encodes chains of {@code struct ibv_send_wr}, and stores usual ones there at once. {@link RingSendVerbs}
+ * encodes the calls of a work request builder, which may still abort: these are built in memory of this and then copied, as is what
+ * is not usual.
  *
  * <p>An entry, {@code struct efa_io_tx_wqe}, begins with four words of eight bytes. What follows is the data of a send, or the
  * remote memory of a read or write and then its data.
@@ -24,6 +25,7 @@ import org.rdmapanama.queue.QueuePairType;
  */
 final class SendQueueRing {
     static final int ENTRY_BYTES = 64;
+    private static final int ENTRY_SHIFT = 6;
     static final int LARGE_ENTRY_BYTES = 128;
 
     private static final long NEXT = ibv_send_wr.next$offset();
@@ -69,7 +71,11 @@ final class SendQueueRing {
 
     private static final long SECOND_WORD = 8;
     private static final long THIRD_WORD = 16;
-    private static final long DATA = 32;
+    private static final long FOURTH_WORD = 24;
+    private static final int DATA = 32;
+
+    /** What fits behind that in an entry of 64 bytes. */
+    private static final int USUAL_SEGMENTS = 2;
 
     /** {@code struct efa_io_remote_mem_addr}, and {@code struct efa_io_tx_buf_desc}: length, key, address. */
     private static final long BUFFER_BYTES = 16;
@@ -111,11 +117,16 @@ final class SendQueueRing {
     /** How often the ring had come to its end when {@link #position} was 0: the device counts on. */
     private int rounds;
 
+    /** Up to where entries were announced. */
+    private int announced;
+
     // The work request under construction.
     private long entry;
     private long control;
     private long data;
     private long immediate;
+    private long destination;
+    private int qkey;
     private long remoteKey;
     private int segmentsAllowed;
 
@@ -133,7 +144,7 @@ final class SendQueueRing {
         shift = Integer.numberOfTrailingZeros(place.entries());
         entryBytes = place.entryBytes();
         doorbell = place.doorbell();
-        maxBatch = place.maxBatch();
+        maxBatch = Math.max(1, place.maxBatch());
         this.state = state;
         maxSegments = parts.granted().maxSendSegments();
         maxInline = parts.granted().maxInlineData();
@@ -164,7 +175,6 @@ final class SendQueueRing {
     int post(long first, long bad) {
         lock();
         try {
-            int before = position;
             int error = 0;
             for (long wr = first; wr != 0; wr = RingMemory.getLong(RingMemory.known(wr) + NEXT)) {
                 error = encode(RingMemory.known(wr));
@@ -172,8 +182,13 @@ final class SendQueueRing {
                     RingMemory.putLong(bad, wr);
                     break;
                 }
+                if (position - announced == maxBatch) {
+                    announce(position);
+                }
             }
-            ring(before);
+            if (position != announced) {
+                announce(position);
+            }
             return error;
         } finally {
             unlock();
@@ -190,13 +205,62 @@ final class SendQueueRing {
         if (opcode != WR_SEND && opcode != WR_SEND_WITH_IMM) {
             return -Errno.EINVAL;
         }
+        int count = RingMemory.getInt(wr + SEGMENTS);
+        boolean usual = (flags & INLINE) == 0 && entryBytes == ENTRY_BYTES && count <= USUAL_SEGMENTS;
+        return usual ? encodeUsual(wr, opcode, count) : encodeRare(wr, opcode, flags, count);
+    }
+
+    /**
+     * Stores an entry into the device. It keeps everything in local variables, and stores each word once: the compiler stops
+     * inlining into a method once it has become too large, and an access to memory is large.
+     */
+    private int encodeUsual(long wr, int opcode, int count) {
+        if (count > maxSegments) {
+            return -Errno.EINVAL;
+        }
+        long firstLength = 0;
+        long firstAddress = 0;
+        long secondLength = 0;
+        long secondAddress = 0;
+        if (count > 0) {
+            long list = RingMemory.known(RingMemory.getLong(wr + LIST));
+            firstLength = RingMemory.getLong(list + SGE_LENGTH) & LENGTH_AND_KEY;
+            firstAddress = RingMemory.getLong(list + SGE_ADDRESS);
+            if (count > 1) {
+                secondLength = RingMemory.getLong(list + SGE_BYTES + SGE_LENGTH) & LENGTH_AND_KEY;
+                secondAddress = RingMemory.getLong(list + SGE_BYTES + SGE_ADDRESS);
+            }
+        }
+        long first = control(OP_SEND)
+                | (long) count << LENGTH_SHIFT
+                | queuePairBits(RingMemory.getInt(wr + REMOTE_QPN))
+                | ids.take(RingMemory.getLong(wr + WR_ID));
+        long second = addressBits(RingMemory.getLong(wr + HANDLE));
+        if (opcode == WR_SEND_WITH_IMM) {
+            first |= HAS_IMMEDIATE;
+            second |= immediateBits(RingMemory.getInt(wr + IMMEDIATE));
+        }
+        long third = Integer.toUnsignedLong(RingMemory.getInt(wr + REMOTE_QKEY));
+        long to = RingMemory.known(ring + ((long) (position & mask) << ENTRY_SHIFT));
+        RingMemory.putToDevice(to, first);
+        RingMemory.putToDevice(to + SECOND_WORD, second);
+        RingMemory.putToDevice(to + THIRD_WORD, third);
+        RingMemory.putToDevice(to + FOURTH_WORD, 0);
+        RingMemory.putToDevice(to + DATA, firstLength);
+        RingMemory.putToDevice(to + DATA + BUFFER_ADDRESS, firstAddress);
+        RingMemory.putToDevice(to + DATA + BUFFER_BYTES, secondLength);
+        RingMemory.putToDevice(to + DATA + BUFFER_BYTES + BUFFER_ADDRESS, secondAddress);
+        position++;
+        return 0;
+    }
+
+    private int encodeRare(long wr, int opcode, int flags, int count) {
         begin(OP_SEND);
         if (opcode == WR_SEND_WITH_IMM) {
             immediate(RingMemory.getInt(wr + IMMEDIATE));
         }
-        int count = RingMemory.getInt(wr + SEGMENTS);
         long list = RingMemory.getLong(wr + LIST);
-        error = (flags & INLINE) == 0 ? putSegments(list, count) : putInline(list, count);
+        int error = (flags & INLINE) == 0 ? putSegments(list, count) : putInline(list, count);
         if (error != 0) {
             return error;
         }
@@ -205,6 +269,7 @@ final class SendQueueRing {
                 RingMemory.getInt(wr + REMOTE_QPN),
                 RingMemory.getInt(wr + REMOTE_QKEY));
         finish(RingMemory.getLong(wr + WR_ID));
+        copy(position - 1);
         return 0;
     }
 
@@ -231,13 +296,20 @@ final class SendQueueRing {
      */
     void begin(int operation) {
         entry = RingMemory.known(draftStart + (long) (position & mask) * entryBytes);
-        RingMemory.zero(entry, entryBytes);
-        long phase = Integer.toUnsignedLong(rounds + (position >>> shift)) & 1;
-        control = IS_META | FIRST_LAST_AND_SIGNALED | phase << PHASE_SHIFT | (long) operation << OPERATION_SHIFT;
+        RingMemory.zero(entry + DATA, entryBytes - DATA);
+        control = control(operation);
         data = entry + DATA;
         immediate = 0;
+        destination = 0;
+        qkey = 0;
         remoteKey = 0;
         segmentsAllowed = maxSegments;
+    }
+
+    /** Returns the first word of the next entry, without what differs between work requests of the same operation. */
+    private long control(int operation) {
+        long phase = Integer.toUnsignedLong(rounds + (position >>> shift)) & 1;
+        return IS_META | FIRST_LAST_AND_SIGNALED | phase << PHASE_SHIFT | (long) operation << OPERATION_SHIFT;
     }
 
     /** Begins a work request that reads or writes remote memory, by one segment. */
@@ -253,17 +325,29 @@ final class SendQueueRing {
         return data != entry + DATA;
     }
 
-    /** Sets the immediate data, as it is in memory, before the destination. */
+    /** Sets the immediate data, as it is in memory. */
     void immediate(int value) {
         control |= HAS_IMMEDIATE;
-        immediate = Integer.toUnsignedLong(Integer.reverseBytes(value));
+        immediate = immediateBits(value);
+    }
+
+    private static long immediateBits(int value) {
+        return Integer.toUnsignedLong(Integer.reverseBytes(value));
     }
 
     /** Sets the destination. */
-    void putAddress(long handle, int queuePair, int qkey) {
-        control |= (long) (queuePair & NUMBER_MASK) << NUMBER_SHIFT;
-        RingMemory.putLong(entry + SECOND_WORD, immediate | (long) addresses.of(handle) << Integer.SIZE);
-        RingMemory.putLong(entry + THIRD_WORD, Integer.toUnsignedLong(qkey));
+    void putAddress(long handle, int queuePair, int key) {
+        control |= queuePairBits(queuePair);
+        destination = addressBits(handle);
+        qkey = key;
+    }
+
+    private static long queuePairBits(int number) {
+        return (long) (number & NUMBER_MASK) << NUMBER_SHIFT;
+    }
+
+    private long addressBits(long handle) {
+        return (long) addresses.of(handle) << Integer.SIZE;
     }
 
     /** Stores the data segments. Returns a negated errno if they are too many, or 0. */
@@ -353,38 +437,39 @@ final class SendQueueRing {
     /** Ends a work request: {@link #ring} announces it. */
     void finish(long id) {
         RingMemory.putLong(entry, control | ids.take(id));
+        RingMemory.putLong(entry + SECOND_WORD, immediate | destination);
+        RingMemory.putLong(entry + THIRD_WORD, Integer.toUnsignedLong(qkey));
         position++;
     }
 
-    /**
-     * Hands finished work requests to the device.
-     *
-     * @param before the position before the first one
-     */
-    void ring(int before) {
-        ids.announce();
-        int from = before;
-        while (from != position) {
-            int batch = Math.min(position - from, Math.max(1, maxBatch));
-            for (int i = 0; i < batch; i++) {
-                long offset = (long) (from + i & mask) * entryBytes;
-                RingMemory.copyToDevice(draftStart + offset, ring + offset, entryBytes);
+    /** Hands finished work requests to the device. */
+    void ring() {
+        for (int at = announced; at != position; ) {
+            copy(at);
+            at++;
+            if (at - announced == maxBatch || at == position) {
+                announce(at);
             }
-            from += batch;
-            RingMemory.flush(draftStart);
-            RingMemory.ring(doorbell, from & NUMBER_MASK);
         }
     }
 
-    /** Returns the next entry, for {@link #ring} and {@link #rollBack}. */
-    int position() {
-        return position;
+    private void copy(int at) {
+        long offset = (long) (at & mask) * entryBytes;
+        RingMemory.copyToDevice(draftStart + offset, ring + offset, entryBytes);
     }
 
-    /** Forgets work requests that are not handed to the device. */
-    void rollBack(int to) {
-        ids.untake(position - to);
-        position = to;
+    /** Tells the device of the entries before a position, which were stored there. */
+    private void announce(int to) {
+        ids.announce();
+        announced = to;
+        RingMemory.flush(draftStart);
+        RingMemory.ring(doorbell, to & NUMBER_MASK);
+    }
+
+    /** Forgets work requests that were not handed to the device. */
+    void rollBack() {
+        ids.untake(position - announced);
+        position = announced;
     }
 
     /** Forgets everything: the queue pair is in state RESET. */
@@ -393,6 +478,7 @@ final class SendQueueRing {
         try {
             rounds += position >>> shift;
             position = 0;
+            announced = 0;
             ids.reset();
         } finally {
             unlock();

@@ -21,16 +21,21 @@ import org.rdmapanama.testing.MachineCode;
  * the code that the second compiler makes is read.
  *
  * <ul>
- *   <li>Sends are copied to the device by stores of eight bytes. A locked instruction ends their delay, and the next store is that
+ *   <li>Sends are stored to the device by eight bytes. A locked instruction ends their delay, and the next store is that
  *       of the doorbell, of four bytes.
  *   <li>Polling: the byte with the phase of an entry is read before anything else of it.
  * </ul>
  */
 class EfaFencesTest {
-    /** The other one calls this one, which is then in it; {@link RingLoop} calls it alone, too. */
-    private static final String RING = "SendQueueRing::ring";
+    private static final String STORE = "SendQueueRing::encodeUsual";
 
-    private static final List<String> POSTING = List.of(RING, "RingSendVerbs::wrComplete");
+    /** Calls that one for each send. */
+    private static final String POST = "SendQueueRing::post";
+
+    private static final String COMPLETE = "RingSendVerbs::wrComplete";
+    private static final List<String> STORING = List.of(STORE, COMPLETE);
+    private static final List<String> ANNOUNCING = List.of(POST, COMPLETE);
+    private static final List<String> POSTING = List.of(STORE, POST, COMPLETE);
     private static final String POLL = "CompletionQueueRing::pollCompletionQueue";
 
     /** So many words has a send. */
@@ -44,44 +49,58 @@ class EfaFencesTest {
     }
 
     private Map<String, List<String>> instructions(List<String> methods, List<String> classes) throws Exception {
-        return code().of(methods, RING, classes);
+        return code().of(methods, "", classes);
     }
 
     @Test
     void shouldOrderStores() throws Exception {
         MachineCode.assumeSecondCompiler();
-        instructions(POSTING, List.of()).forEach((method, code) -> assertEquals("", fault(code), method));
+        instructions(POSTING, List.of()).forEach((method, code) -> assertEquals("", fault(method, code), method));
     }
 
-    /** Changes, each of which must be noticed. */
+    /** Changes, each of which must be noticed in some methods. */
     static List<Arguments> changes() {
         return List.of(
-                arguments("SendQueueRing.java", "RingMemory.flush(draftStart);", ""),
+                arguments(ANNOUNCING, "SendQueueRing.java", "RingMemory.flush(draftStart);", ""),
                 arguments(
+                        ANNOUNCING,
                         "SendQueueRing.java",
-                        "RingMemory.flush(draftStart);\n            RingMemory.ring(doorbell, from & NUMBER_MASK);",
-                        "RingMemory.ring(doorbell, from & NUMBER_MASK); RingMemory.flush(draftStart);"),
+                        "RingMemory.flush(draftStart);\n        RingMemory.ring(doorbell, to & NUMBER_MASK);",
+                        "RingMemory.ring(doorbell, to & NUMBER_MASK); RingMemory.flush(draftStart);"),
                 arguments(
+                        STORING,
                         "RingMemory.java",
-                        "putLong(target + i, getLong(source + i));",
-                        "putInt(target + i, getInt(source + i)); putInt(target + i + 4, getInt(source + i + 4));"),
+                        "putLong(address, value);\n        VarHandle.releaseFence();",
+                        "putInt(address + 4, (int) (value >> 32)); VarHandle.releaseFence(); putInt(address, (int) value);"),
                 arguments(
+                        List.of(COMPLETE),
                         "RingMemory.java",
-                        "putLong(target + i, getLong(source + i));",
-                        "putLong(target + (i ^ 8), getLong(source + (i ^ 8)));"),
-                arguments("RingMemory.java", "putInt(doorbell, value);", "putLong(doorbell, value);"));
+                        "putToDevice(target, getLong(source));\n            putToDevice(target + 8, getLong(source + 8));",
+                        "putToDevice(target + 8, getLong(source + 8)); putToDevice(target, getLong(source));"),
+                arguments(
+                        List.of(STORE),
+                        "SendQueueRing.java",
+                        "RingMemory.putToDevice(to, first);\n        RingMemory.putToDevice(to + SECOND_WORD, second);",
+                        "RingMemory.putToDevice(to + SECOND_WORD, second); RingMemory.putToDevice(to, first);"),
+                arguments(ANNOUNCING, "RingMemory.java", "putInt(doorbell, value);", "putLong(doorbell, value);"));
     }
 
     @ParameterizedTest
     @MethodSource("changes")
-    void shouldNoticeAChange(String file, String part, String replacement) throws Exception {
+    void shouldNoticeAChange(List<String> methods, String file, String part, String replacement) throws Exception {
         MachineCode.assumeSecondCompiler();
         List<String> classes = List.of(code().mutated(file, part, replacement).toString());
-        instructions(POSTING, classes).forEach((method, code) -> assertNotEquals("", fault(code), method));
+        Map<String, List<String>> instructions = instructions(POSTING, classes);
+        methods.forEach(method -> assertNotEquals("", fault(method, instructions.get(method)), method));
     }
 
     /** Says what is wrong with the order of a method: nothing is, if it is empty. */
-    private static String fault(List<String> instructions) {
+    private static String fault(String method, List<String> instructions) {
+        String fault = STORING.contains(method) ? faultOfStores(instructions) : "";
+        return fault.isEmpty() && ANNOUNCING.contains(method) ? faultOfOrder(instructions) : fault;
+    }
+
+    private static String faultOfOrder(List<String> instructions) {
         int locked = MachineCode.next(instructions, 0, MachineCode::isLocked);
         if (locked < 0) {
             return "no locked instruction";
@@ -94,12 +113,13 @@ class EfaFencesTest {
         if (!instructions.get(doorbell).matches("mov +%(e\\w\\w|r\\d+d),.*")) {
             return "not four bytes behind the locked instruction: " + instructions.get(doorbell);
         }
-        return copies(instructions) ? "" : "not eight stores of eight bytes in the order of their addresses";
+        return "";
     }
 
-    /** Whether 64 bytes are stored one after the other, as the copy of a send is. */
-    private static boolean copies(List<String> instructions) {
-        Pattern eightBytes = Pattern.compile("mov +%r(?:[a-z][a-z]|\\d+),(0x[0-9a-f]+)?(\\(.*\\))");
+    /** 64 bytes are stored one after the other. */
+    private static String faultOfStores(List<String> instructions) {
+        Pattern eightBytes =
+                Pattern.compile("(?:mov +%r(?:[a-z][a-z]|\\d+)|movq +\\$0x[0-9a-f]+),(0x[0-9a-f]+)?(\\(.*\\))");
         String place = "";
         int inOrder = 0;
         for (String each : instructions) {
@@ -119,10 +139,10 @@ class EfaFencesTest {
                 place = "";
             }
             if (inOrder == WORDS) {
-                return true;
+                return "";
             }
         }
-        return false;
+        return "not eight stores of eight bytes in the order of their addresses";
     }
 
     @Test

@@ -1,8 +1,12 @@
 package org.rdmapanama.efa.direct;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmapanama.ffm.verbs.ibv_send_wr;
+import org.rdmapanama.ffm.verbs.ibv_sge;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.provider.DirectPath.QueuePairParts;
@@ -11,7 +15,7 @@ import org.rdmapanama.queue.QueuePairType;
 
 /** A program that posts to rings in memory and polls, until the second compiler has compiled all of that. */
 final class RingLoop {
-    private static final int ROUNDS = 30_000;
+    private static final int ROUNDS = 60_000;
     private static final int ENTRIES = 64;
     private static final int NUMBER = 1;
     private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
@@ -23,10 +27,21 @@ final class RingLoop {
     private final MemorySegment entries;
     private final MemorySegment polled;
 
+    /** A send of one segment to no address handle, which is number 0 without asking the driver. */
+    private final MemorySegment send;
+
+    private final MemorySegment bad;
+
     private RingLoop(Arena arena) {
         ring = arena.allocate((long) ENTRIES * SendQueueRing.ENTRY_BYTES, SendQueueRing.ENTRY_BYTES);
         entries = arena.allocate((long) ENTRIES * CompletionQueueRing.ENTRY_BYTES, CompletionQueueRing.ENTRY_BYTES);
         polled = arena.allocate(ibv_wc.layout());
+        send = arena.allocate(ibv_send_wr.layout());
+        ibv_send_wr.opcode(send, rdma_h.IBV_WR_SEND());
+        ibv_send_wr.send_flags(send, SIGNALED);
+        ibv_send_wr.sg_list(send, arena.allocate(ibv_sge.layout()));
+        ibv_send_wr.num_sge(send, 1);
+        bad = arena.allocate(ADDRESS);
         MemorySegment page = arena.allocate(2 * Integer.BYTES, Integer.BYTES);
         MemorySegment state = arena.allocate(Integer.BYTES, Integer.BYTES);
         RingMemory.putInt(state.address(), rdma_h.IBV_QPS_RTS());
@@ -50,13 +65,14 @@ final class RingLoop {
         builder = (RingSendVerbs) queuePair.sendVerbs();
     }
 
-    /** Posts one write, without a destination, and polls its completion, which this writes as the device would. */
+    /** Posts one work request in one of both ways, and polls its completion, which this writes as the device would. */
     private void round(int count) {
-        builder.wrStart(0);
-        builder.identify(0, count, SIGNALED);
-        builder.wrRdmaWrite(0, 1, 2);
-        builder.wrSetSge(0, 3, 4, 5);
-        require(builder.wrComplete(0) == 0);
+        if (count % 2 == 0) {
+            build(count);
+        } else {
+            ibv_send_wr.wr_id(send, count);
+            require(sends.post(send.address(), bad.address()) == 0);
+        }
         long sent = ring.address() + (long) (count % ENTRIES) * SendQueueRing.ENTRY_BYTES;
         int number = RingMemory.getShort(sent) & 0xffff;
         long entry = entries.address() + (long) (count % ENTRIES) * CompletionQueueRing.ENTRY_BYTES;
@@ -68,21 +84,27 @@ final class RingLoop {
         require(completions.pollCompletionQueue(0, 1, polled.address()) == 0);
     }
 
+    /** Builds a write without a destination. */
+    private void build(int count) {
+        builder.wrStart(0);
+        builder.identify(0, count, SIGNALED);
+        builder.wrRdmaWrite(0, 1, 2);
+        builder.wrSetSge(0, 3, 4, 5);
+        require(builder.wrComplete(0) == 0);
+    }
+
     private static void require(boolean expected) {
         if (!expected) {
             throw new IllegalStateException("a ring does not work");
         }
     }
 
-    /** Uses the rings, and then rings alone. */
+    /** Uses the rings. */
     public static void main(String[] args) {
         try (Arena arena = Arena.ofConfined()) {
             RingLoop loop = new RingLoop(arena);
             for (int i = 0; i < ROUNDS; i++) {
                 loop.round(i);
-            }
-            for (int i = 0; i < ROUNDS; i++) {
-                loop.sends.ring(loop.sends.position() - 1);
             }
         }
     }
