@@ -44,7 +44,7 @@ public final class DirectComparison implements Callable<Integer> {
             paramLabel = "mlx5|efa",
             defaultValue = "mlx5",
             description = "The card: mlx5, or efa, which needs libefa of rdma-core 60 or newer (${DEFAULT-VALUE}).")
-    private String card;
+    private String cardName;
 
     @Option(
             names = "--rounds",
@@ -66,6 +66,8 @@ public final class DirectComparison implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private Card card = Card.MLX5;
+
     private final Map<Operation, EnumMap<Way, Samples>> results = new LinkedHashMap<>();
 
     private DirectComparison() {}
@@ -81,7 +83,28 @@ public final class DirectComparison implements Callable<Integer> {
             new Operation("post_recv, poll: chain of 1", "postReceive", 1),
             new Operation("poll of an empty queue", "pollEmpty", 1));
 
-    private static final String EFA = "efa";
+    /** A kind of card. */
+    private enum Card {
+        MLX5("mlx5", DirectBenchmark.class, "direct --write"),
+        EFA("efa", EfaBenchmark.class, "direct --card efa --write");
+
+        final String option;
+        final Class<? extends CardBenchmark> benchmark;
+
+        /** What writes its table. */
+        final String command;
+
+        Card(String option, Class<? extends CardBenchmark> benchmark, String command) {
+            this.option = option;
+            this.benchmark = benchmark;
+            this.command = command;
+        }
+
+        /** Whether its driver can do without locks: libefa takes its own always. */
+        boolean hasQueuesWithoutLocks() {
+            return this == MLX5;
+        }
+    }
 
     /** A column of the table. */
     private enum Way {
@@ -105,11 +128,13 @@ public final class DirectComparison implements Callable<Integer> {
             this.jvm = jvm;
         }
 
-        /** Whether it is one of a card: libefa takes its locks always. */
-        boolean isOf(String card) {
-            boolean isWithoutLocksOfTheDriver =
-                    this == C_SINGLE_THREADED || this == CALLS_THREAD_DOMAIN || this == DIRECT_THREAD_DOMAIN;
-            return !card.equals(EFA) || !isWithoutLocksOfTheDriver;
+        /** Whether it is for drivers that can do without locks. */
+        boolean isWithoutLocks() {
+            return this == C_SINGLE_THREADED || isInThreadDomain();
+        }
+
+        boolean isInThreadDomain() {
+            return this == CALLS_THREAD_DOMAIN || this == DIRECT_THREAD_DOMAIN;
         }
     }
 
@@ -129,9 +154,11 @@ public final class DirectComparison implements Callable<Integer> {
         if (rounds < 1 || rounds > 100) {
             throw new ParameterException(spec.commandLine(), "--rounds must be between 1 and 100, not " + rounds);
         }
-        if (!card.equals("mlx5") && !card.equals(EFA)) {
-            throw new ParameterException(spec.commandLine(), "--card must be mlx5 or efa, not '" + card + "'");
-        }
+        card = Arrays.stream(Card.values())
+                .filter(each -> each.option.equals(cardName))
+                .findFirst()
+                .orElseThrow(() -> new ParameterException(
+                        spec.commandLine(), "--card must be mlx5 or efa, not '" + cardName + "'"));
         if (file != null) {
             marked().check();
         }
@@ -144,7 +171,7 @@ public final class DirectComparison implements Callable<Integer> {
         if (results.isEmpty()) {
             throw new ParameterException(spec.commandLine(), "no row title contains '" + only + "'");
         }
-        if (card.equals(EFA) && NativeLibrary.EFA.find("efadv_query_cq").isEmpty()) {
+        if (card == Card.EFA && NativeLibrary.EFA.find("efadv_query_cq").isEmpty()) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--card efa needs libefa of rdma-core 60 or newer, which tells where the queues are: install it, or run"
@@ -169,11 +196,13 @@ public final class DirectComparison implements Callable<Integer> {
     }
 
     private MarkedTable marked() {
-        return new MarkedTable(spec, file, card.equals(EFA) ? "direct --card efa --write" : "direct --write");
+        return new MarkedTable(spec, file, card.command);
     }
 
     private List<Way> ways() {
-        return Arrays.stream(Way.values()).filter(way -> way.isOf(card)).toList();
+        return Arrays.stream(Way.values())
+                .filter(way -> card.hasQueuesWithoutLocks() || !way.isWithoutLocks())
+                .toList();
     }
 
     private void measure(Operation operation) throws RunnerException {
@@ -184,20 +213,12 @@ public final class DirectComparison implements Callable<Integer> {
             parameters.put("c", "" + way.c);
             parameters.put("extended", "" + operation.method().equals("build"));
             parameters.put("threads", way.threads.name());
-            if (!card.equals(EFA)) {
+            if (card.hasQueuesWithoutLocks()) {
                 parameters.put("singleThreaded", "" + (way == Way.C_SINGLE_THREADED));
-                parameters.put(
-                        "threadDomain", "" + (way == Way.CALLS_THREAD_DOMAIN || way == Way.DIRECT_THREAD_DOMAIN));
+                parameters.put("threadDomain", "" + way.isInThreadDomain());
             }
             int warmUps = way.c ? ITERATIONS : WARM_UPS;
-            DataPath.measure(
-                    card.equals(EFA) ? EfaBenchmark.class : DirectBenchmark.class,
-                    operation.method(),
-                    warmUps,
-                    ITERATIONS,
-                    way.jvm,
-                    parameters,
-                    samples);
+            DataPath.measure(card.benchmark, operation.method(), warmUps, ITERATIONS, way.jvm, parameters, samples);
         }
     }
 

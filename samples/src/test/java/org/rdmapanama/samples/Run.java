@@ -74,7 +74,7 @@ public final class Run {
 
     /** Waits longer than usual until the command ends, and returns its status. */
     public int join(Duration limit) throws InterruptedException {
-        thread.join(limit);
+        thread.join(Duration.ofSeconds(Bound.patient((int) limit.toSeconds())));
         assertTrue(!thread.isAlive(), () -> "did not end: " + this);
         return status;
     }

@@ -160,14 +160,7 @@ final class Loopback implements AutoCloseable {
             connect(options);
             opened = true;
         } catch (UnsupportedOperationException e) {
-            throw mayLackEvents(options) && e instanceof UnsupportedVerbException
-                    ? withoutEvents(e)
-                    : new NotPossible(e.getMessage());
-        } catch (VerbsException e) {
-            if (mayLackEvents(options) && e.errno() == EOPNOTSUPP) {
-                throw withoutEvents(e);
-            }
-            throw e;
+            throw new NotPossible(e.getMessage());
         } finally {
             if (!opened) {
                 arena.close();
@@ -180,22 +173,9 @@ final class Loopback implements AutoCloseable {
         return EfaDevice.isEfa(context) ? EfaDevice.of(context).queryDevice().capabilities() : null;
     }
 
-    /** Whether this may be refused because an EFA device tells of no completions, which no attribute shows. */
-    private static boolean mayLackEvents(Options options) {
-        return options.transport == TestedTransport.SRD && options.events;
-    }
-
-    private static NotPossible withoutEvents(RuntimeException refused) {
-        return new NotPossible("the device or libefa tells of no completions: " + refused.getMessage());
-    }
-
-    private End end(String name, Options options, SharedReceiveQueue shared) {
+    private End end(String name, Options options, SharedReceiveQueue shared) throws NotPossible {
         CompletionChannel channel = options.events ? context.createCompletionChannel() : null;
-        boolean direct = way == Way.DIRECT;
-        CompletionQueue queue = direct
-                ? context.createCompletionQueue(
-                        new CompletionQueueOptions(2 * DEPTH).channel(channel).direct(true))
-                : context.createCompletionQueue(2 * DEPTH, channel, 0);
+        CompletionQueue queue = channel == null ? completionQueue(null) : eventfulQueue(channel);
         MemoryRegion region = domain.register(
                 arena.allocate(2 * GUARD + AddressHandle.GRH_BYTES + (long) Sizes.MAX, PAGE), access(options.windows));
         return new End(
@@ -207,6 +187,26 @@ final class Loopback implements AutoCloseable {
                 queuePair(queue, shared, options.inline),
                 region,
                 options.subject.limit());
+    }
+
+    private CompletionQueue completionQueue(CompletionChannel channel) {
+        return way == Way.DIRECT
+                ? context.createCompletionQueue(
+                        new CompletionQueueOptions(2 * DEPTH).channel(channel).direct(true))
+                : context.createCompletionQueue(2 * DEPTH, channel, 0);
+    }
+
+    /** An EFA device may tell of no completions, which no attribute shows. */
+    private CompletionQueue eventfulQueue(CompletionChannel channel) throws NotPossible {
+        try {
+            return completionQueue(channel);
+        } catch (UnsupportedVerbException | VerbsException e) {
+            boolean isUnsupported = !(e instanceof VerbsException failure) || failure.errno() == EOPNOTSUPP;
+            if (efaCapabilities != null && isUnsupported) {
+                throw new NotPossible("the device or libefa tells of no completions: " + e.getMessage());
+            }
+            throw e;
+        }
     }
 
     private AccessFlag[] access(boolean windows) {

@@ -2,6 +2,7 @@ package org.rdmapanama.samples.selftest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,6 +64,11 @@ class SelftestSrdCardTest {
 
     private static final List<String> EVENTFUL =
             List.of("SRD SEND, event for any completion", "SRD SEND, wait without polling");
+
+    @BeforeEach
+    void assumeEfa() {
+        assumeTrue(Lab.FIRST_DEVICE.startsWith("efa"), () -> "the card is not EFA: " + Lab.FIRST_DEVICE);
+    }
 
     private static int version() {
         return NativeLibrary.EFA.version().map(Integer::parseInt).orElseThrow();

@@ -15,6 +15,7 @@ import org.rdmapanama.cm.RdmaConnection;
 import org.rdmapanama.cm.RdmaServer;
 import org.rdmapanama.management.RdmaManagement;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.testing.Bound;
 
 /**
  * A process that writes over soft0, from one connection to another, until its input ends. It shows what it does when the file
@@ -22,7 +23,7 @@ import org.rdmapanama.memory.AccessFlag;
  */
 final class Writer {
     private static final int BYTES = 1 << 16;
-    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final Duration LIMIT = Duration.ofSeconds(Bound.patient(20));
 
     private Writer() {}
 
