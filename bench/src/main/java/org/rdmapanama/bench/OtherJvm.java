@@ -2,6 +2,7 @@ package org.rdmapanama.bench;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -20,8 +21,8 @@ public final class OtherJvm {
      * @throws IOException if it cannot be started
      */
     public static Process start(List<String> options, Class<?> main, String... arguments) throws IOException {
-        List<String> command =
-                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
