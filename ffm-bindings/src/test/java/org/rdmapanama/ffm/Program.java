@@ -60,6 +60,11 @@ public final class Program implements AutoCloseable {
         return new Program(command);
     }
 
+    /** Starts a program that says at once what it does by itself. */
+    public static Program startPlain(List<String> command) throws IOException {
+        return new Program(command);
+    }
+
     /** Starts a class with the class path of the tests; the prefix is put before the command of the virtual machine. */
     public static Program java(List<String> prefix, Class<?> main, String... arguments) throws IOException {
         return new Program(javaCommand(prefix, List.of(SMALL_YOUNG_GENERATION), main, arguments));

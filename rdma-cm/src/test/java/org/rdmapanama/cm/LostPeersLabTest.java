@@ -168,11 +168,12 @@ class LostPeersLabTest {
             FutureTask<RdmaConnection> connecting =
                     new FutureTask<>(() -> new RdmaClient(arena).connect(Lab.second(PORT), Lab.PATIENCE));
             Thread.ofPlatform().start(connecting);
-            Thread.sleep(1000);
+            // Nothing here tells that the request has arrived.
+            Thread.sleep(Duration.ofSeconds(Bound.patient(1)));
             assertFalse(connecting.isDone());
             server.kill();
             ExecutionException failed =
-                    assertThrows(ExecutionException.class, () -> connecting.get(6, TimeUnit.SECONDS));
+                    assertThrows(ExecutionException.class, () -> connecting.get(Bound.patient(6), TimeUnit.SECONDS));
             ConnectionException gone = assertInstanceOf(ConnectionException.class, failed.getCause());
             assertEquals(Lab.isInLab() ? "ECONNREFUSED" : "ECONNRESET", gone.errnoName(), gone::getMessage);
         }

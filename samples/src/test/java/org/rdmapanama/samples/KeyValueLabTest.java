@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmapanama.ffm.Program;
+import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Lab;
 
 /** The example key-value, and its trial in short: bin/examples survive is the long form. */
@@ -54,7 +55,7 @@ class KeyValueLabTest {
                 folder + ":" + classPath(),
                 main));
         words.addAll(List.of(arguments));
-        return Program.start(words.toArray(String[]::new));
+        return Program.startPlain(words);
     }
 
     @Test
@@ -90,7 +91,7 @@ class KeyValueLabTest {
                 folder.resolve("trial").toString(),
                 "--top",
                 top)) {
-            assertEquals(0, trial.join(LIMIT_SECONDS), trial::toString);
+            assertEquals(0, trial.join(Bound.patient(LIMIT_SECONDS)), trial::toString);
             assertTrue(trial.output().endsWith("The server survived.\n"), trial::toString);
             System.out.println(trial.output());
         }

@@ -190,6 +190,10 @@ final class SendQueueRing {
                 announce(position);
             }
             return error;
+        } catch (RuntimeException | Error e) {
+            // Memory of inline data may be that of a file which has become shorter.
+            rollBack();
+            throw e;
         } finally {
             unlock();
         }
@@ -231,11 +235,11 @@ final class SendQueueRing {
                 secondAddress = RingMemory.getLong(list + SGE_BYTES + SGE_ADDRESS);
             }
         }
+        long second = addressBits(RingMemory.getLong(wr + HANDLE));
         long first = control(OP_SEND)
                 | (long) count << LENGTH_SHIFT
                 | queuePairBits(RingMemory.getInt(wr + REMOTE_QPN))
                 | ids.take(RingMemory.getLong(wr + WR_ID));
-        long second = addressBits(RingMemory.getLong(wr + HANDLE));
         if (opcode == WR_SEND_WITH_IMM) {
             first |= HAS_IMMEDIATE;
             second |= immediateBits(RingMemory.getInt(wr + IMMEDIATE));

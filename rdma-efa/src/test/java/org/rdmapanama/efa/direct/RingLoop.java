@@ -15,9 +15,14 @@ import org.rdmapanama.queue.QueuePairType;
 
 /** A program that posts to rings in memory and polls, until the second compiler has compiled all of that. */
 final class RingLoop {
-    private static final int ROUNDS = 60_000;
+    private static final int ROUNDS = 30_000;
     private static final int ENTRIES = 64;
     private static final int NUMBER = 1;
+
+    /** Shorter than the chain, which is therefore announced in two parts. */
+    private static final int MAX_BATCH = 2;
+
+    private static final int CHAIN = 3;
     private static final int SIGNALED = rdma_h.IBV_SEND_SIGNALED();
 
     private final CompletionQueueRing completions;
@@ -27,20 +32,28 @@ final class RingLoop {
     private final MemorySegment entries;
     private final MemorySegment polled;
 
-    /** A send of one segment to no address handle, which is number 0 without asking the driver. */
+    /** A chain of sends with one segment to no address handle, which is number 0 without asking the driver. */
     private final MemorySegment send;
 
     private final MemorySegment bad;
+
+    private int completed;
 
     private RingLoop(Arena arena) {
         ring = arena.allocate((long) ENTRIES * SendQueueRing.ENTRY_BYTES, SendQueueRing.ENTRY_BYTES);
         entries = arena.allocate((long) ENTRIES * CompletionQueueRing.ENTRY_BYTES, CompletionQueueRing.ENTRY_BYTES);
         polled = arena.allocate(ibv_wc.layout());
-        send = arena.allocate(ibv_send_wr.layout());
-        ibv_send_wr.opcode(send, rdma_h.IBV_WR_SEND());
-        ibv_send_wr.send_flags(send, SIGNALED);
-        ibv_send_wr.sg_list(send, arena.allocate(ibv_sge.layout()));
-        ibv_send_wr.num_sge(send, 1);
+        MemorySegment last = MemorySegment.NULL;
+        for (int i = 0; i < CHAIN; i++) {
+            MemorySegment request = arena.allocate(ibv_send_wr.layout());
+            ibv_send_wr.next(request, last);
+            ibv_send_wr.opcode(request, rdma_h.IBV_WR_SEND());
+            ibv_send_wr.send_flags(request, SIGNALED);
+            ibv_send_wr.sg_list(request, arena.allocate(ibv_sge.layout()));
+            ibv_send_wr.num_sge(request, 1);
+            last = request;
+        }
+        send = last;
         bad = arena.allocate(ADDRESS);
         MemorySegment page = arena.allocate(2 * Integer.BYTES, Integer.BYTES);
         MemorySegment state = arena.allocate(Integer.BYTES, Integer.BYTES);
@@ -50,7 +63,7 @@ final class RingLoop {
                 new QueuePairCapabilities(ENTRIES, 0, 1, 0, 0), false, completions, completions, null, false, null);
         AtomicInteger generations = new AtomicInteger();
         sends = new SendQueueRing(
-                new SendQueueRing.Place(ring.address(), ENTRIES, SendQueueRing.ENTRY_BYTES, page.address(), ENTRIES),
+                new SendQueueRing.Place(ring.address(), ENTRIES, SendQueueRing.ENTRY_BYTES, page.address(), MAX_BATCH),
                 state.address(),
                 QueuePairType.DRIVER,
                 parts,
@@ -65,23 +78,31 @@ final class RingLoop {
         builder = (RingSendVerbs) queuePair.sendVerbs();
     }
 
-    /** Posts one work request in one of both ways, and polls its completion, which this writes as the device would. */
+    /** Posts a chain and a batch, and polls their completions, which this writes as the device would. */
     private void round(int count) {
-        if (count % 2 == 0) {
-            build(count);
-        } else {
-            ibv_send_wr.wr_id(send, count);
-            require(sends.post(send.address(), bad.address()) == 0);
+        for (long wr = send.address(); wr != 0; wr = RingMemory.getLong(wr + ibv_send_wr.next$offset())) {
+            RingMemory.putLong(wr + ibv_send_wr.wr_id$offset(), count);
         }
-        long sent = ring.address() + (long) (count % ENTRIES) * SendQueueRing.ENTRY_BYTES;
+        require(sends.post(send.address(), bad.address()) == 0);
+        for (int i = 0; i < CHAIN; i++) {
+            complete(count);
+        }
+        build(count);
+        complete(count);
+        require(completions.pollCompletionQueue(0, 1, polled.address()) == 0);
+    }
+
+    /** Completes the oldest work request, and polls that. */
+    private void complete(int id) {
+        long sent = ring.address() + (long) (completed % ENTRIES) * SendQueueRing.ENTRY_BYTES;
         int number = RingMemory.getShort(sent) & 0xffff;
-        long entry = entries.address() + (long) (count % ENTRIES) * CompletionQueueRing.ENTRY_BYTES;
-        long phase = count / ENTRIES % 2 == 0 ? 1 : 0;
+        long entry = entries.address() + (long) (completed % ENTRIES) * CompletionQueueRing.ENTRY_BYTES;
+        long phase = completed / ENTRIES % 2 == 0 ? 1 : 0;
+        completed++;
         // Of a send; the queue pair, the flags and the number of the work request.
         RingMemory.putLong(entry, (long) NUMBER << Integer.SIZE | (1 << 1 | phase) << 24 | number);
         require(completions.pollCompletionQueue(0, 1, polled.address()) == 1);
-        require(RingMemory.getLong(polled.address()) == count);
-        require(completions.pollCompletionQueue(0, 1, polled.address()) == 0);
+        require(RingMemory.getLong(polled.address()) == id);
     }
 
     /** Builds a write without a destination. */

@@ -208,6 +208,7 @@ final class SendQueueRing {
     /** Posts a chain of {@code struct ibv_send_wr}, as ibv_post_send does. */
     int post(long first, long bad) {
         lock();
+        int before = position;
         try {
             int posted = 0;
             int error = 0;
@@ -225,6 +226,10 @@ final class SendQueueRing {
                 ring(posted);
             }
             return error;
+        } catch (RuntimeException | Error e) {
+            // Memory of inline data may be that of a file which has become shorter.
+            rollBack(before);
+            throw e;
         } finally {
             unlock();
         }

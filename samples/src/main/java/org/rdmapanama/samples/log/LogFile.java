@@ -115,7 +115,7 @@ final class LogFile implements AutoCloseable {
     }
 
     private static boolean isMissing(Path path) throws IOException {
-        return !Files.exists(path) || Files.size(path) == 0;
+        return !Files.exists(path) || (Files.isRegularFile(path) && Files.size(path) == 0);
     }
 
     /**
@@ -131,22 +131,45 @@ final class LogFile implements AutoCloseable {
             throw new LogException("the size of a log must be a multiple of 8 of at least " + MIN_CAPACITY
                     + " bytes, not " + capacity);
         }
-        Path target = Files.exists(path) ? path.toRealPath() : path.toAbsolutePath();
-        Path unfinished = target.resolveSibling(target.getFileName() + UNFINISHED);
+        try {
+            // An empty file is none yet, and its real path follows links.
+            FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)
+                    .close();
+            makeAt(path.toRealPath(), capacity);
+        } catch (IOException e) {
+            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e, e);
+        }
+    }
+
+    private static void makeAt(Path path, long capacity) throws IOException {
+        Path unfinished = path.resolveSibling(path.getFileName() + UNFINISHED);
         try (Arena arena = Arena.ofConfined();
                 FileChannel channel = FileChannel.open(
                         unfinished, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             lock(path, channel);
-            // Another node may have made it since this one looked.
-            if (isMissing(path)) {
+            if (!isMissing(path)) {
+                // Another node has made it since this one looked.
+                Files.deleteIfExists(unfinished);
+                return;
+            }
+            try {
                 channel.truncate(0);
                 reserve(channel, capacity);
-                writeHeader(channel.map(FileChannel.MapMode.READ_WRITE, 0, capacity, arena));
-                Files.move(unfinished, target, StandardCopyOption.ATOMIC_MOVE);
+            } catch (IOException e) {
+                // The disk may be full. The name stays: only who holds the lock may change what it names.
+                channel.truncate(0);
+                throw e;
             }
-        } catch (IOException e) {
-            Files.deleteIfExists(unfinished);
-            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e.getMessage(), e);
+            writeHeader(channel.map(FileChannel.MapMode.READ_WRITE, 0, capacity, arena));
+            Files.move(unfinished, path, StandardCopyOption.ATOMIC_MOVE);
+            forceNames(path.getParent());
+        }
+    }
+
+    /** Has the names in a folder be on the disk. */
+    private static void forceNames(Path folder) throws IOException {
+        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+            channel.force(true);
         }
     }
 

@@ -173,6 +173,16 @@ class LogFileTest {
     }
 
     @Test
+    void shouldMakeTheFileThatALinkNames() throws IOException {
+        Path disk = Files.createDirectory(folder.resolve("disk"));
+        Files.createSymbolicLink(path, disk.resolve("log"));
+        makeThree();
+        assertTrue(Files.isSymbolicLink(path));
+        assertEquals(CAPACITY, Files.size(disk.resolve("log")));
+        assertEquals(3, lastIndex());
+    }
+
+    @Test
     void shouldSayWhatCannotBeMade() {
         path = folder.resolve("missing").resolve("log");
         LogException exception = assertThrows(LogException.class, this::makeThree);
