@@ -8,9 +8,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -136,8 +138,12 @@ final class LogFile implements AutoCloseable {
             FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)
                     .close();
             makeAt(path.toRealPath(), capacity);
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (NoSuchFileException e) {
+            throw new LogException("cannot make " + path + ": there is no folder for it", e);
         } catch (IOException e) {
-            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e, e);
+            throw new LogException("cannot make " + path + " with " + capacity + " bytes: " + e.getMessage(), e);
         }
     }
 
@@ -157,7 +163,9 @@ final class LogFile implements AutoCloseable {
                 reserve(channel, capacity);
             } catch (IOException e) {
                 // The disk may be full. The name stays: only who holds the lock may change what it names.
-                channel.truncate(0);
+                if (channel.isOpen()) {
+                    channel.truncate(0);
+                }
                 throw e;
             }
             writeHeader(channel.map(FileChannel.MapMode.READ_WRITE, 0, capacity, arena));
