@@ -1,6 +1,7 @@
 package org.rdmapanama.soft.net;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.nio.ByteBuffer;
@@ -94,18 +95,22 @@ final class RingFile implements AutoCloseable {
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final Path path;
-    private final FileChannel channel;
+
+    // Not a channel: it would be closed when the thread that asks for the size is interrupted.
+    private final RandomAccessFile file;
     private final Arena arena = Arena.ofShared();
     private final long address;
 
+    /** Maps a file. The channel may be closed afterwards. */
     private RingFile(Path path, FileChannel channel) throws IOException {
         this.path = path;
-        this.channel = channel;
+        file = new RandomAccessFile(path.toFile(), "r");
         try {
             address =
                     channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES, arena).address();
         } catch (IOException | RuntimeException | Error e) {
             arena.close();
+            file.close();
             throw e;
         }
     }
@@ -129,12 +134,9 @@ final class RingFile implements AutoCloseable {
     static RingFile create(Path directory, Key key) throws IOException {
         removeAtExit();
         Path path = directory.resolve(key.name());
-        FileChannel channel = FileChannel.open(
-                path,
-                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE),
-                PosixFilePermissions.asFileAttribute(RIGHTS));
+        Files.createFile(path, PosixFilePermissions.asFileAttribute(RIGHTS));
         NAMED.add(path);
-        try {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             ByteBuffer zeros = KnownMemory.directBuffer(HEAD_BYTES);
             for (int at = 0; at < BYTES; at += channel.write(zeros.clear(), at)) {
                 // The size is a multiple of that of the buffer.
@@ -148,7 +150,6 @@ final class RingFile implements AutoCloseable {
             return file;
         } catch (IOException | RuntimeException | Error e) {
             unlink(path);
-            channel.close();
             throw e;
         }
     }
@@ -160,10 +161,9 @@ final class RingFile implements AutoCloseable {
      */
     static RingFile open(Path directory, Key key) throws IOException {
         Path path = directory.resolve(key.name());
-        FileChannel channel =
-                FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
         RingFile file = null;
-        try {
+        try (FileChannel channel =
+                FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
             check(path);
             // It may be another one than that of the path only if whoever made that could guess the name.
             if (channel.size() != BYTES) {
@@ -176,7 +176,6 @@ final class RingFile implements AutoCloseable {
             if (file != null) {
                 file.close();
             }
-            channel.close();
             throw e;
         }
     }
@@ -281,7 +280,7 @@ final class RingFile implements AutoCloseable {
     /** Returns whether the file has become shorter, so that accesses fail. */
     boolean isTruncated() {
         try {
-            return channel.size() < BYTES;
+            return file.length() < BYTES;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -292,7 +291,7 @@ final class RingFile implements AutoCloseable {
     public void close() {
         arena.close();
         try {
-            channel.close();
+            file.close();
         } catch (IOException e) {
             // It is closed either way.
         }

@@ -73,6 +73,22 @@ class RingFileTest {
         assertThrows(NoSuchFileException.class, () -> RingFile.open(folder, key));
     }
 
+    /** Threads that wait run the device, and a link may end while they are interrupted. */
+    @Test
+    void shouldEndWhileTheThreadIsInterrupted() throws IOException {
+        try (RingFile opened = RingFile.open(folder, key)) {
+            for (RingFile each : List.of(made, opened)) {
+                Thread.currentThread().interrupt();
+                each.end(0);
+                assertFalse(each.isTruncated());
+                assertTrue(Thread.interrupted());
+            }
+            assertEquals(RingFile.ENDED, Memory.getInt(opened.side(0) + RingFile.STATE));
+            assertFalse(made.isTruncated());
+            assertFalse(opened.isTruncated());
+        }
+    }
+
     @Test
     void shouldNotCreateWhatIsThere() {
         assertThrows(IOException.class, () -> RingFile.create(folder, key));
