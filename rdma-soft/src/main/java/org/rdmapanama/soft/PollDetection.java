@@ -12,7 +12,14 @@ final class PollDetection {
      */
     private static final long NAP_NANOS = 50_000;
 
-    static final long LONGEST_NAP_NANOS = 1_000_000;
+    /** The longest nap at first: how long peers may wait when a program stops polling. */
+    static final long LONG_NAP_NANOS = 1_000_000;
+
+    /** The longest nap after {@link #MANY_NAPS}, each of which takes a program that polls its processor for a moment. */
+    private static final long LONGEST_NAP_NANOS = 4_000_000;
+
+    /** After this many naps, in each of which there were polls, the thread expects that they go on for long. */
+    private static final int MANY_NAPS = 64;
 
     /**
      * A caller that polls this often while the thread sleeps handles packets itself: packets need not wake the thread.
@@ -38,6 +45,10 @@ final class PollDetection {
 
     private int pollsSeen;
     private int napsWithoutPoll;
+
+    /** The number of consecutive naps with polls, up to {@link #MANY_NAPS}. */
+    private int napsWithPolls;
+
     private int pollsWhileSleeping;
 
     /** The number of turns of waiting threads since they last began to handle the packets. */
@@ -48,6 +59,11 @@ final class PollDetection {
     /** Returns whether threads poll all the time, as far as is known. */
     boolean isOn() {
         return polled;
+    }
+
+    /** Returns whether somebody has polled since the last call of {@link #check}. Same thread. */
+    boolean goesOn() {
+        return polls != pollsSeen;
     }
 
     /** Counts a poll of an empty queue. */
@@ -111,9 +127,13 @@ final class PollDetection {
         if (polls != pollsSeen) {
             pollsSeen = polls;
             napsWithoutPoll = 0;
-            nap = polled ? Math.min(2 * nap, LONGEST_NAP_NANOS) : NAP_NANOS;
+            napsWithPolls = polled ? Math.min(napsWithPolls + 1, MANY_NAPS) : 0;
+            nap = polled
+                    ? Math.min(2 * nap, napsWithPolls < MANY_NAPS ? LONG_NAP_NANOS : LONGEST_NAP_NANOS)
+                    : NAP_NANOS;
             return polled;
         }
+        napsWithPolls = 0;
         nap = NAP_NANOS;
         if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
             polled = false;

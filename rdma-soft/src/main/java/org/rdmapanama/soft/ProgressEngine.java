@@ -37,6 +37,9 @@ public final class ProgressEngine {
     /** How many consecutive naps the thread skips its turn because another thread holds the lock. */
     private static final int MISSED_NAPS = 10;
 
+    /** How many consecutive naps the thread leaves the work to threads that poll, though they have not done all of it. */
+    private static final int LEFT_NAPS = 4;
+
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     /**
@@ -78,6 +81,9 @@ public final class ProgressEngine {
     /** Whether a completion was added or an answer is due, so that further packets must wait. */
     private boolean urgent;
 
+    /** Whether a completion was added, for {@link #receiveUntilCompletion}. */
+    private boolean completes;
+
     /** When the sleeping thread will wake up by itself, by System.nanoTime(), or NEVER. */
     private long planned = Timed.NEVER;
 
@@ -91,6 +97,12 @@ public final class ProgressEngine {
 
     /** Whether a polling thread has done all the work since the thread of the device last checked. */
     private volatile boolean doneByOthers;
+
+    /** Whether the thread of the device leaves all work to a polling thread, which does it at its next polls. */
+    private volatile boolean leavesAll;
+
+    /** How many naps it has done so. */
+    private int leftNaps;
 
     /** Whether a thread may have gone to sleep since {@link #allSent}. */
     private boolean slept;
@@ -224,12 +236,18 @@ public final class ProgressEngine {
     }
 
     /**
-     * Returns whether polling threads did all the work since the last nap, so that the thread leaves the lock to them.
+     * Returns whether the thread leaves the lock to polling threads, because they did all the work since the last nap, or will
+     * at their next polls: a program that moves data seldom finds its queues empty. If this thread took the lock then, and lost
+     * its processor, nothing would move until it has got it back.
      */
     private boolean isDoneByOthers() {
-        boolean done = doneByOthers && polling.isOn() && idle == SoftSettings.Idle.PARK && polling.check();
+        boolean polled = polling.isOn() && idle == SoftSettings.Idle.PARK;
+        boolean leave = polled && !doneByOthers && polling.goesOn() && leftNaps < LEFT_NAPS;
+        boolean others = polled && (doneByOthers || leave) && polling.check();
         doneByOthers = false;
-        return done;
+        leftNaps = leave ? leftNaps + 1 : 0;
+        leavesAll = leave;
+        return others;
     }
 
     /** Takes the lock, or lets a polling thread that holds it do the work, for a limited number of naps. */
@@ -287,7 +305,8 @@ public final class ProgressEngine {
                 }
                 sendWaiting();
                 senders.send(emptyTurns);
-                boolean any = polling.isTurnOfAll() ? turnFully() : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
+                boolean everywhere = leavesAll || polling.isTurnOfAll();
+                boolean any = everywhere ? turnFully() : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
                 emptyTurns = any ? 0 : emptyTurns + 1;
                 if (!polling.isOn()) {
                     // No other thread would send them.
@@ -332,6 +351,9 @@ public final class ProgressEngine {
             boolean any = everywhere
                     ? wire.receive(PACKETS_PER_TURN, receiver)
                     : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
+            if (!any && leavesAll) {
+                expireTimers(System.nanoTime());
+            }
             // While threads poll, the thread of the device soon sends what is left.
             leftForReply = polling.isOn();
             senders.send(leftForReply ? 0 : DeferredSenders.NOW);
@@ -398,14 +420,13 @@ public final class ProgressEngine {
      */
     private boolean turnFully() {
         long now = System.nanoTime();
-        boolean any = wire.receive(1, receiver);
+        boolean any = leavesAll ? receiveUntilCompletion() : wire.receive(1, receiver);
         fullTurnsWithoutTime = any ? fullTurnsWithoutTime + 1 : MAX_FULL_TURNS_WITHOUT_TIME;
         if (fullTurnsWithoutTime == MAX_FULL_TURNS_WITHOUT_TIME) {
             fullTurnsWithoutTime = 0;
-            timers.expire(now);
-            doneByOthers = true;
+            expireTimers(now);
         }
-        if (now - allSent > PollDetection.LONGEST_NAP_NANOS) {
+        if (now - allSent > PollDetection.LONG_NAP_NANOS) {
             allSent = now;
             senders.send(DeferredSenders.NOW);
             // Threads that still sleep are told what completes. When polling ends, the thread of the device takes over.
@@ -413,6 +434,26 @@ public final class ProgressEngine {
             slept = false;
         }
         return any;
+    }
+
+    /**
+     * Handles the packets that have arrived in place of the thread of the device: a program may poll so seldom that they would
+     * wait otherwise. Returns whether there may be more.
+     */
+    private boolean receiveUntilCompletion() {
+        completes = false;
+        boolean any = wire.receive(PACKETS_PER_TURN, receiver);
+        for (int turns = 1; any && !completes && turns < MAX_TURNS_OF_WAITER; turns++) {
+            senders.send(DeferredSenders.NOW);
+            any = wire.receive(PACKETS_PER_TURN, receiver);
+        }
+        return any;
+    }
+
+    private void expireTimers(long now) {
+        timers.expire(now);
+        leavesAll = false;
+        doneByOthers = true;
     }
 
     /**
@@ -512,6 +553,7 @@ public final class ProgressEngine {
     /** Ends the turn early, because a completion was added. */
     void completed() {
         urgent = true;
+        completes = true;
     }
 
     /** Removes a half from the queue. */
