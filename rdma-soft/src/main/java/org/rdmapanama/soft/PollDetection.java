@@ -18,7 +18,7 @@ final class PollDetection {
     /** The longest nap after {@link #MANY_NAPS}, each of which takes a program that polls its processor for a moment. */
     private static final long LONGEST_NAP_NANOS = 4_000_000;
 
-    /** After this many naps, in each of which there were polls, the thread expects that they go on for long. */
+    /** After this many naps, in each of which threads were busy, the thread expects that they go on for long. */
     private static final int MANY_NAPS = 64;
 
     /**
@@ -29,13 +29,19 @@ final class PollDetection {
     /** After this many naps without a poll, the thread concludes that no thread polls any more. */
     private static final int NAPS_WITHOUT_POLL = 4;
 
+    /** A program that polls or sends a packet this often, or more often, does not sleep in between. */
+    private static final long BUSY_NANOS = 50_000;
+
     /**
      * A polling caller checks all sockets and the timers only once in this many polls; else only the busiest socket.
      */
     private static final int TURNS_OF_BUSIEST = 64;
 
-    /** The number of polls of empty queues. A racy hint. */
+    /** The number of polls of empty queues, and of looks of threads that wait for events. A racy hint. */
     private int polls;
+
+    /** The same without the looks. */
+    private int busyPolls;
 
     /**
      * Whether some thread polls all the time and so handles the packets: then the thread of the device only checks from
@@ -43,11 +49,16 @@ final class PollDetection {
      */
     private volatile boolean polled;
 
+    /** The number of packets that other threads have sent. Guarded by the lock of the device, but read without. */
+    private int sent;
+
     private int pollsSeen;
+    private int busyPollsSeen;
+    private int sentSeen;
     private int napsWithoutPoll;
 
-    /** The number of consecutive naps with polls, up to {@link #MANY_NAPS}. */
-    private int napsWithPolls;
+    /** The number of consecutive naps in which threads were busy, up to {@link #MANY_NAPS}. */
+    private int busyNaps;
 
     private int pollsWhileSleeping;
 
@@ -61,14 +72,29 @@ final class PollDetection {
         return polled;
     }
 
-    /** Returns whether somebody has polled since the last call of {@link #check}. Same thread. */
-    boolean goesOn() {
-        return polls != pollsSeen;
+    /**
+     * Returns whether threads that poll have been so busy since the last call of {@link #check} that they cannot have slept for
+     * long: they polled, or what they posted was sent. Threads that wait for events do not count. Same thread.
+     */
+    boolean isBusy() {
+        int since = busyPolls - busyPollsSeen;
+        return since != 0 && (since + sent - sentSeen) * BUSY_NANOS >= nap;
+    }
+
+    /** Counts a packet that a thread other than that of the device sends. */
+    void countSent() {
+        sent++;
+    }
+
+    /** Counts a look for packets by a thread that waits for an event. */
+    void count() {
+        polls++;
     }
 
     /** Counts a poll of an empty queue. */
-    void count() {
+    void countBusy() {
         polls++;
+        busyPolls++;
     }
 
     /** Returns whether a polling caller checks all sockets this time. */
@@ -124,16 +150,16 @@ final class PollDetection {
 
     /** Called before each nap: returns whether threads still poll, and sets the length of the nap. */
     boolean check() {
+        busyNaps = isBusy() ? Math.min(busyNaps + 1, MANY_NAPS) : 0;
+        busyPollsSeen = busyPolls;
+        sentSeen = sent;
         if (polls != pollsSeen) {
             pollsSeen = polls;
             napsWithoutPoll = 0;
-            napsWithPolls = polled ? Math.min(napsWithPolls + 1, MANY_NAPS) : 0;
-            nap = polled
-                    ? Math.min(2 * nap, napsWithPolls < MANY_NAPS ? LONG_NAP_NANOS : LONGEST_NAP_NANOS)
-                    : NAP_NANOS;
+            long longest = busyNaps < MANY_NAPS ? LONG_NAP_NANOS : LONGEST_NAP_NANOS;
+            nap = polled ? Math.min(2 * nap, longest) : NAP_NANOS;
             return polled;
         }
-        napsWithPolls = 0;
         nap = NAP_NANOS;
         if (polled && ++napsWithoutPoll == NAPS_WITHOUT_POLL) {
             polled = false;

@@ -81,9 +81,6 @@ public final class ProgressEngine {
     /** Whether a completion was added or an answer is due, so that further packets must wait. */
     private boolean urgent;
 
-    /** Whether a completion was added, for {@link #receiveUntilCompletion}. */
-    private boolean completes;
-
     /** When the sleeping thread will wake up by itself, by System.nanoTime(), or NEVER. */
     private long planned = Timed.NEVER;
 
@@ -237,17 +234,22 @@ public final class ProgressEngine {
 
     /**
      * Returns whether the thread leaves the lock to polling threads, because they did all the work since the last nap, or will
-     * at their next polls: a program that moves data seldom finds its queues empty. If this thread took the lock then, and lost
-     * its processor, nothing would move until it has got it back.
+     * at their next polls: a program that is busy with sending seldom finds its queues empty. If this thread took the lock
+     * then, and lost its processor, nothing would move until it has got it back.
      */
     private boolean isDoneByOthers() {
         boolean polled = polling.isOn() && idle == SoftSettings.Idle.PARK;
-        boolean leave = polled && !doneByOthers && polling.goesOn() && leftNaps < LEFT_NAPS;
+        boolean leave = polled && !doneByOthers && mayLeave() && polling.isBusy();
         boolean others = polled && (doneByOthers || leave) && polling.check();
         doneByOthers = false;
         leftNaps = leave ? leftNaps + 1 : 0;
         leavesAll = leave;
         return others;
+    }
+
+    /** Returns whether the thread has not left the work for long, and is not in the middle of it. */
+    private boolean mayLeave() {
+        return leftNaps < LEFT_NAPS && missedNaps == 0 && turnsWithoutTime == 0;
     }
 
     /** Takes the lock, or lets a polling thread that holds it do the work, for a limited number of naps. */
@@ -297,7 +299,7 @@ public final class ProgressEngine {
         if (!connected) {
             return;
         }
-        polling.count();
+        polling.countBusy();
         if (lock.tryLock()) {
             try {
                 if (sleeping && polling.begins()) {
@@ -351,9 +353,6 @@ public final class ProgressEngine {
             boolean any = everywhere
                     ? wire.receive(PACKETS_PER_TURN, receiver)
                     : wire.receiveAtBusiest(PACKETS_PER_TURN, receiver);
-            if (!any && leavesAll) {
-                expireTimers(System.nanoTime());
-            }
             // While threads poll, the thread of the device soon sends what is left.
             leftForReply = polling.isOn();
             senders.send(leftForReply ? 0 : DeferredSenders.NOW);
@@ -420,11 +419,13 @@ public final class ProgressEngine {
      */
     private boolean turnFully() {
         long now = System.nanoTime();
-        boolean any = leavesAll ? receiveUntilCompletion() : wire.receive(1, receiver);
+        boolean any = wire.receive(1, receiver);
         fullTurnsWithoutTime = any ? fullTurnsWithoutTime + 1 : MAX_FULL_TURNS_WITHOUT_TIME;
         if (fullTurnsWithoutTime == MAX_FULL_TURNS_WITHOUT_TIME) {
             fullTurnsWithoutTime = 0;
-            expireTimers(now);
+            timers.expire(now);
+            leavesAll = false;
+            doneByOthers = true;
         }
         if (now - allSent > PollDetection.LONG_NAP_NANOS) {
             allSent = now;
@@ -434,26 +435,6 @@ public final class ProgressEngine {
             slept = false;
         }
         return any;
-    }
-
-    /**
-     * Handles the packets that have arrived in place of the thread of the device: a program may poll so seldom that they would
-     * wait otherwise. Returns whether there may be more.
-     */
-    private boolean receiveUntilCompletion() {
-        completes = false;
-        boolean any = wire.receive(PACKETS_PER_TURN, receiver);
-        for (int turns = 1; any && !completes && turns < MAX_TURNS_OF_WAITER; turns++) {
-            senders.send(DeferredSenders.NOW);
-            any = wire.receive(PACKETS_PER_TURN, receiver);
-        }
-        return any;
-    }
-
-    private void expireTimers(long now) {
-        timers.expire(now);
-        leavesAll = false;
-        doneByOthers = true;
     }
 
     /**
@@ -497,6 +478,9 @@ public final class ProgressEngine {
     /** Begins a packet of a half. Returns where to write it, or 0 if there is no room now: the half is called when there is. */
     long begin(DeferredSender half, SoftAddressHandle path) {
         long packet = wire.begin(path.peer, path.sourceIndex, path.socket);
+        if (!Thread.currentThread().equals(thread)) {
+            polling.countSent();
+        }
         if (packet == 0 && !half.awaitsRoom) {
             half.awaitsRoom = true;
             roomless.add(half);
@@ -553,7 +537,6 @@ public final class ProgressEngine {
     /** Ends the turn early, because a completion was added. */
     void completed() {
         urgent = true;
-        completes = true;
     }
 
     /** Removes a half from the queue. */

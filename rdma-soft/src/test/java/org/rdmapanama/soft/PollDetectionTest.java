@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which threads handle the packets: those that poll or wait, or the thread of the device. */
 class PollDetectionTest {
@@ -47,46 +49,82 @@ class PollDetectionTest {
 
     private void pollAFewTimes() {
         for (int i = 0; i < FEW; i++) {
-            polling.count();
+            polling.countBusy();
             assertFalse(polling.begins(), "it began early");
         }
     }
 
-    private long longestOf(int naps) {
+    /** Returns the longest nap, where a thread polls and sends during each. */
+    private long longestOf(int naps, int polls, int sent) {
         long longest = 0;
         for (int i = 0; i < naps; i++) {
-            polling.count();
-            assertTrue(polling.goesOn());
+            for (int j = 0; j < polls; j++) {
+                polling.countBusy();
+            }
+            for (int j = 0; j < sent; j++) {
+                polling.countSent();
+            }
             assertTrue(polling.check());
-            assertFalse(polling.goesOn());
+            assertFalse(polling.isBusy());
             longest = Math.max(longest, polling.nap());
         }
         return longest;
     }
 
     /** A program that has just begun to poll may stop soon, and peers would wait for the end of the nap. */
-    @Test
-    void shouldNapLongerOnlyAfterManyNapsWithPolls() {
+    @ParameterizedTest
+    @CsvSource({"80, 0", "1, 79"})
+    void shouldNapLongerOnlyAfterManyNapsOfABusyProgram(int polls, int sent) {
         pollAFewTimes();
         assertTrue(polling.begins());
         long first = polling.nap();
-        assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(63));
-        assertEquals(4 * PollDetection.LONG_NAP_NANOS, longestOf(10));
+        assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(63, polls, sent));
+        assertEquals(4 * PollDetection.LONG_NAP_NANOS, longestOf(10, polls, sent));
 
         assertTrue(polling.check());
         assertEquals(first, polling.nap());
-        assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(63));
+        assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(63, polls, sent));
+    }
+
+    /** Where only peers move data, packets would wait until a program that sleeps between its polls polls again. */
+    @Test
+    void shouldTellAProgramThatSleepsBetweenPolls() {
+        pollAFewTimes();
+        assertTrue(polling.begins());
+        assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(200, 5, 5));
+        for (int i = 0; i < 19; i++) {
+            polling.countBusy();
+            assertFalse(polling.isBusy());
+        }
+        polling.countSent();
+        assertTrue(polling.isBusy());
     }
 
     @Test
     void shouldEndAfterNapsWithoutPolls() {
         pollAFewTimes();
         assertTrue(polling.begins());
-        longestOf(100);
+        longestOf(100, 80, 0);
         for (int i = 0; i < 3; i++) {
             assertTrue(polling.check());
         }
         assertFalse(polling.check());
         assertFalse(polling.isOn());
+    }
+
+    /** These do not all of the work. */
+    @Test
+    void shouldNotCountOnThreadsThatWaitForEvents() {
+        waitAFewTimes();
+        assertTrue(polling.beginsByWaiting());
+        for (int i = 0; i < 200; i++) {
+            for (int j = 0; j < 100; j++) {
+                polling.count();
+                polling.countSent();
+            }
+            assertFalse(polling.isBusy());
+            assertTrue(polling.check());
+            assertTrue(polling.nap() <= PollDetection.LONG_NAP_NANOS);
+        }
     }
 }
