@@ -2,8 +2,8 @@ package org.rdmapanama.soft;
 
 /**
  * Tells whether some thread polls all the time and so handles the packets, and how long the thread of the device naps
- * meanwhile. {@link ProgressEngine} owns it. {@link #isOn}, {@link #count} and {@link #nap} need no lock; {@link #check} is
- * called by the thread of the device only; the others need the lock of the device.
+ * meanwhile. {@link ProgressEngine} owns it. {@link #isOn}, {@link #countPoll}, {@link #countLook} and {@link #nap} need no
+ * lock; {@link #check} and {@link #isBusy} are called by the thread of the device only; the others need the lock of the device.
  */
 final class PollDetection {
     /**
@@ -37,11 +37,11 @@ final class PollDetection {
      */
     private static final int TURNS_OF_BUSIEST = 64;
 
-    /** The number of polls of empty queues, and of looks of threads that wait for events. A racy hint. */
+    /** The number of polls of empty queues. A racy hint. */
     private int polls;
 
-    /** The same without the looks. */
-    private int busyPolls;
+    /** The number of looks for packets by threads that wait for events. A racy hint. */
+    private int looks;
 
     /**
      * Whether some thread polls all the time and so handles the packets: then the thread of the device only checks from
@@ -53,7 +53,7 @@ final class PollDetection {
     private int sent;
 
     private int pollsSeen;
-    private int busyPollsSeen;
+    private int looksSeen;
     private int sentSeen;
     private int napsWithoutPoll;
 
@@ -77,7 +77,7 @@ final class PollDetection {
      * long: they polled, or what they posted was sent. Threads that wait for events do not count. Same thread.
      */
     boolean isBusy() {
-        int since = busyPolls - busyPollsSeen;
+        int since = polls - pollsSeen;
         return since != 0 && (since + sent - sentSeen) * BUSY_NANOS >= nap;
     }
 
@@ -87,19 +87,18 @@ final class PollDetection {
     }
 
     /** Counts a look for packets by a thread that waits for an event. */
-    void count() {
-        polls++;
+    void countLook() {
+        looks++;
     }
 
     /** Counts a poll of an empty queue. */
-    void countBusy() {
+    void countPoll() {
         polls++;
-        busyPolls++;
     }
 
     /** Returns whether a polling caller checks all sockets this time. */
     boolean isTurnOfAll() {
-        return polls % TURNS_OF_BUSIEST == 0;
+        return (polls + looks) % TURNS_OF_BUSIEST == 0;
     }
 
     /** Called when the thread of the device goes to sleep. */
@@ -151,10 +150,10 @@ final class PollDetection {
     /** Called before each nap: returns whether threads still poll, and sets the length of the nap. */
     boolean check() {
         busyNaps = isBusy() ? Math.min(busyNaps + 1, MANY_NAPS) : 0;
-        busyPollsSeen = busyPolls;
         sentSeen = sent;
-        if (polls != pollsSeen) {
+        if (polls != pollsSeen || looks != looksSeen) {
             pollsSeen = polls;
+            looksSeen = looks;
             napsWithoutPoll = 0;
             long longest = busyNaps < MANY_NAPS ? LONG_NAP_NANOS : LONGEST_NAP_NANOS;
             nap = polled ? Math.min(2 * nap, longest) : NAP_NANOS;

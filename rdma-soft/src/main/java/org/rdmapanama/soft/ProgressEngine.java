@@ -182,7 +182,7 @@ public final class ProgressEngine {
 
     /** Does one turn of the thread. Returns how long there is nothing to do, in nanoseconds. */
     private long workOnce() {
-        if (isDoneByOthers() || !lockOrNap()) {
+        if (isLeftToOthers() || !lockOrNap()) {
             return polling.nap();
         }
         try {
@@ -237,7 +237,7 @@ public final class ProgressEngine {
      * at their next polls: a program that is busy with sending seldom finds its queues empty. If this thread took the lock
      * then, and lost its processor, nothing would move until it has got it back.
      */
-    private boolean isDoneByOthers() {
+    private boolean isLeftToOthers() {
         boolean polled = polling.isOn() && idle == SoftSettings.Idle.PARK;
         boolean leave = polled && !doneByOthers && mayLeave() && polling.isBusy();
         boolean others = polled && (doneByOthers || leave) && polling.check();
@@ -299,7 +299,7 @@ public final class ProgressEngine {
         if (!connected) {
             return;
         }
-        polling.countBusy();
+        polling.countPoll();
         if (lock.tryLock()) {
             try {
                 if (sleeping && polling.begins()) {
@@ -341,7 +341,7 @@ public final class ProgressEngine {
     }
 
     private boolean turnForWaiter() {
-        polling.count();
+        polling.countLook();
         lock.lock();
         try {
             boolean everywhere = socketsDue || polling.isTurnOfAll();
@@ -478,7 +478,7 @@ public final class ProgressEngine {
     /** Begins a packet of a half. Returns where to write it, or 0 if there is no room now: the half is called when there is. */
     long begin(DeferredSender half, SoftAddressHandle path) {
         long packet = wire.begin(path.peer, path.sourceIndex, path.socket);
-        if (!Thread.currentThread().equals(thread)) {
+        if (!isThreadOfDevice()) {
             polling.countSent();
         }
         if (packet == 0 && !half.awaitsRoom) {
@@ -524,7 +524,7 @@ public final class ProgressEngine {
 
     private void wakeForWhatRemains(boolean allSent) {
         boolean remains = !allSent || !senders.isEmpty() || !roomless.isEmpty() || wire.hasMore();
-        if (remains && !Thread.currentThread().equals(thread)) {
+        if (remains && !isThreadOfDevice()) {
             // The thread looks for room, and takes the packets that have left the sockets.
             wake();
         }
@@ -532,6 +532,10 @@ public final class ProgressEngine {
             // Packets have come through shared memory, of which nothing else tells.
             wake();
         }
+    }
+
+    private boolean isThreadOfDevice() {
+        return Thread.currentThread().equals(thread);
     }
 
     /** Ends the turn early, because a completion was added. */

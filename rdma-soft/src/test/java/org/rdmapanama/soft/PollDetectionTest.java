@@ -47,11 +47,12 @@ class PollDetectionTest {
         waitAFewTimes();
     }
 
-    private void pollAFewTimes() {
+    private void beginPolling() {
         for (int i = 0; i < FEW; i++) {
-            polling.countBusy();
+            polling.countPoll();
             assertFalse(polling.begins(), "it began early");
         }
+        assertTrue(polling.begins());
     }
 
     /** Returns the longest nap, where a thread polls and sends during each. */
@@ -59,7 +60,7 @@ class PollDetectionTest {
         long longest = 0;
         for (int i = 0; i < naps; i++) {
             for (int j = 0; j < polls; j++) {
-                polling.countBusy();
+                polling.countPoll();
             }
             for (int j = 0; j < sent; j++) {
                 polling.countSent();
@@ -75,8 +76,7 @@ class PollDetectionTest {
     @ParameterizedTest
     @CsvSource({"80, 0", "1, 79"})
     void shouldNapLongerOnlyAfterManyNapsOfABusyProgram(int polls, int sent) {
-        pollAFewTimes();
-        assertTrue(polling.begins());
+        beginPolling();
         long first = polling.nap();
         assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(63, polls, sent));
         assertEquals(4 * PollDetection.LONG_NAP_NANOS, longestOf(10, polls, sent));
@@ -89,11 +89,10 @@ class PollDetectionTest {
     /** Where only peers move data, packets would wait until a program that sleeps between its polls polls again. */
     @Test
     void shouldTellAProgramThatSleepsBetweenPolls() {
-        pollAFewTimes();
-        assertTrue(polling.begins());
+        beginPolling();
         assertEquals(PollDetection.LONG_NAP_NANOS, longestOf(200, 5, 5));
         for (int i = 0; i < 19; i++) {
-            polling.countBusy();
+            polling.countPoll();
             assertFalse(polling.isBusy());
         }
         polling.countSent();
@@ -102,8 +101,7 @@ class PollDetectionTest {
 
     @Test
     void shouldEndAfterNapsWithoutPolls() {
-        pollAFewTimes();
-        assertTrue(polling.begins());
+        beginPolling();
         longestOf(100, 80, 0);
         for (int i = 0; i < 3; i++) {
             assertTrue(polling.check());
@@ -119,7 +117,7 @@ class PollDetectionTest {
         assertTrue(polling.beginsByWaiting());
         for (int i = 0; i < 200; i++) {
             for (int j = 0; j < 100; j++) {
-                polling.count();
+                polling.countLook();
                 polling.countSent();
             }
             assertFalse(polling.isBusy());
