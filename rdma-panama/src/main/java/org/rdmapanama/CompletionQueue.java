@@ -152,9 +152,12 @@ public sealed class CompletionQueue extends QueueObject implements EventSource p
             } finally {
                 endCall();
             }
-            if (count < 0) {
+            if (count <= 0) {
                 completions.polled(0);
-                throw broken("ibv_poll_cq", -count);
+                if (count < 0) {
+                    throw broken("ibv_poll_cq", -count);
+                }
+                return 0;
             }
             if (completions.polled(count)) {
                 completions.noteFailures(this);

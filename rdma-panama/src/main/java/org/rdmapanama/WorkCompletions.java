@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.rdmapanama.completion.CompletionFlag;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.ffm.internal.Native;
 import org.rdmapanama.ffm.verbs.ibv_wc;
 import org.rdmapanama.ffm.verbs.rdma_h;
 import org.rdmapanama.internal.NetworkOrder;
@@ -141,12 +142,13 @@ public final class WorkCompletions {
         return copy;
     }
 
-    /** Returns whether a completion has an error status. */
+    /** Returns whether a completion has an error status. Called only within a call on the queue, which keeps the memory alive. */
     boolean polled(int completions) {
         count = completions;
         int statuses = 0;
-        for (int i = 0; i < completions; i++) {
-            statuses |= batch.getInt(i * SIZE + STATUS);
+        long end = address + (long) completions * SIZE;
+        for (long at = address; at != end; at += SIZE) {
+            statuses |= Native.getInt(at + STATUS);
         }
         return statuses != 0;
     }

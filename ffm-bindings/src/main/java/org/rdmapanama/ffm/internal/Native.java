@@ -19,6 +19,12 @@ public final class Native {
      */
     public static final MemorySegment MEMORY = NativeAccess.ALLOWED ? struct(0, Long.MAX_VALUE) : MemorySegment.NULL;
 
+    /**
+     * Masks an address as an index of {@link #MEMORY}, which changes no address that a process can have. The compiler then
+     * knows that it lies within, and leaves out the check.
+     */
+    private static final long INDEXES = 0x3fff_ffff_ffff_ffffL;
+
     private Native() {}
 
     /**
@@ -69,8 +75,10 @@ public final class Native {
      * @return the index
      */
     public static long index(long address) {
-        return NativeAccess.ALLOWED ? address : 0;
+        return NativeAccess.ALLOWED ? address & INDEXES : 0;
     }
+
+    // Without a check of alignment: it would cost more than the access.
 
     /**
      * Reads memory that the caller knows to exist.
@@ -79,7 +87,7 @@ public final class Native {
      * @return the value
      */
     public static int getInt(long address) {
-        return at(address, Integer.BYTES).get(ValueLayout.JAVA_INT, index(address));
+        return at(address, Integer.BYTES).get(ValueLayout.JAVA_INT_UNALIGNED, index(address));
     }
 
     /**
@@ -89,7 +97,7 @@ public final class Native {
      * @return the value
      */
     public static long getLong(long address) {
-        return at(address, Long.BYTES).get(ValueLayout.JAVA_LONG, index(address));
+        return at(address, Long.BYTES).get(ValueLayout.JAVA_LONG_UNALIGNED, index(address));
     }
 
     /**
@@ -99,7 +107,7 @@ public final class Native {
      * @param value the value
      */
     public static void putInt(long address, int value) {
-        at(address, Integer.BYTES).set(ValueLayout.JAVA_INT, index(address), value);
+        at(address, Integer.BYTES).set(ValueLayout.JAVA_INT_UNALIGNED, index(address), value);
     }
 
     /**
@@ -109,7 +117,7 @@ public final class Native {
      * @param value the value
      */
     public static void putLong(long address, long value) {
-        at(address, Long.BYTES).set(ValueLayout.JAVA_LONG, index(address), value);
+        at(address, Long.BYTES).set(ValueLayout.JAVA_LONG_UNALIGNED, index(address), value);
     }
 
     /**

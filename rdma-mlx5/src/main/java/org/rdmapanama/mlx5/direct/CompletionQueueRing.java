@@ -147,24 +147,29 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         lock();
         try {
             int at = index;
-            int count = 0;
-            boolean broken = false;
-            while (count < capacity && !broken) {
-                long entry = entry(at);
-                if (!isOurs(entry, at)) {
-                    break;
-                }
+            long entry = entry(at);
+            if (!isOurs(entry, at)) {
+                return 0;
+            }
+            long to = RingMemory.known(completions);
+            long end = to + capacity * WC_BYTES;
+            // Until the ends are equal: the compiler makes two loops of one that counts.
+            do {
                 // What else the entry says is read after it is known to be complete.
                 VarHandle.acquireFence();
                 at++;
-                broken = !decode(entry, RingMemory.known(completions) + count * WC_BYTES);
-                count++;
-            }
-            if (count != 0) {
-                index = at;
-                giveBack();
-            }
-            return broken ? -Errno.EIO : count;
+                if (!decode(entry, RingMemory.known(to))) {
+                    index = at;
+                    giveBack();
+                    return -Errno.EIO;
+                }
+                to += WC_BYTES;
+                entry = entry(at);
+            } while (to != end && isOurs(entry, at));
+            int count = at - index;
+            index = at;
+            giveBack();
+            return count;
         } finally {
             unlock();
         }
@@ -261,16 +266,16 @@ final class CompletionQueueRing extends DirectCompletionQueue {
             return false;
         }
         int operation = operationAndNumber >>> OPERATION_SHIFT;
-        RingMemory.putLong(to + WC_ID, owner.sends().complete(Short.reverseBytes((short) (end >>> Integer.SIZE))));
         // The status, which is 0, and the opcode.
         RingMemory.putLong(to + WC_STATUS, (long) opcodeOfRequest(operation) << Integer.SIZE);
-        RingMemory.putInt(to + WC_NUMBER, owner.number());
+        RingMemory.putInt(to + WC_NUMBER, operationAndNumber & MASK_24);
         RingMemory.putInt(to + WC_FLAGS, flagsOfRequest(operation));
         if (operation == SendQueueRing.OP_READ) {
             RingMemory.putInt(to + WC_BYTE_LENGTH, RingMemory.getNetworkInt(entry + BYTE_COUNT));
         } else if (SendQueueRing.isAtomic(operation)) {
             RingMemory.putInt(to + WC_BYTE_LENGTH, Long.BYTES);
         }
+        RingMemory.putLong(to + WC_ID, owner.sends().complete(Short.reverseBytes((short) (end >>> Integer.SIZE))));
         return true;
     }
 

@@ -16,11 +16,6 @@ final class RingSendVerbs extends DirectSendVerbs {
 
     private final SendQueueRing ring;
 
-    /** How many work requests of the batch are finished. */
-    private int finished;
-
-    private int before;
-
     /** Identifier and flags of the next work request. */
     private long id;
 
@@ -33,17 +28,16 @@ final class RingSendVerbs extends DirectSendVerbs {
     @Override
     public void wrStart(long queuePair) {
         ring.lock();
-        before = ring.position();
-        finished = 0;
+        ring.mark();
         error = 0;
     }
 
     @Override
     public int wrComplete(long queuePair) {
         if (error != 0) {
-            ring.rollBack(before);
-        } else if (finished != 0) {
-            ring.ring(finished);
+            ring.rollBack();
+        } else if (ring.hasFinished()) {
+            ring.ring();
         }
         ring.unlock();
         return error;
@@ -51,7 +45,7 @@ final class RingSendVerbs extends DirectSendVerbs {
 
     @Override
     public void wrAbort(long queuePair) {
-        ring.rollBack(before);
+        ring.rollBack();
         ring.unlock();
     }
 
@@ -60,7 +54,7 @@ final class RingSendVerbs extends DirectSendVerbs {
         if (error == 0 && !ring.allows(operation)) {
             error = -Errno.EOPNOTSUPP;
         }
-        if (error == 0 && ring.isFull(finished)) {
+        if (error == 0 && ring.isFull()) {
             error = -Errno.ENOMEM;
         }
         return error == 0;
@@ -96,8 +90,7 @@ final class RingSendVerbs extends DirectSendVerbs {
                 : operation == SEND ? SendQueueRing.OP_SEND : SendQueueRing.OP_READ;
         if (mayBegin(op)) {
             long lengthAndKey = (long) lkey << Integer.SIZE | Integer.toUnsignedLong(length);
-            ring.put(op, nextFlags, rkey, remoteAddress, lengthAndKey, address, nextId, finished);
-            finished++;
+            ring.put(op, nextFlags, rkey, remoteAddress, lengthAndKey, address, nextId);
         }
     }
 
@@ -117,8 +110,7 @@ final class RingSendVerbs extends DirectSendVerbs {
     }
 
     private void finish() {
-        ring.finish(id, finished);
-        finished++;
+        ring.finish(id);
     }
 
     @Override

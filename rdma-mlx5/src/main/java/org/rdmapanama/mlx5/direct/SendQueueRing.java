@@ -59,6 +59,14 @@ final class SendQueueRing {
     static final int OP_FETCH_ADD = mlx5dv_h.MLX5_OPCODE_ATOMIC_FA();
     private static final int OP_NONE = -1;
 
+    private static final long PLAIN = 1L << OP_SEND
+            | 1L << OP_SEND_IMM
+            | 1L << OP_SEND_INVAL
+            | 1L << OP_WRITE
+            | 1L << OP_WRITE_IMM
+            | 1L << OP_READ;
+    private static final long ATOMIC = 1L << OP_COMPARE_SWAP | 1L << OP_FETCH_ADD;
+
     private static final int CQ_UPDATE = mlx5dv_h.MLX5_WQE_CTRL_CQ_UPDATE();
     private static final int SOLICIT = mlx5dv_h.MLX5_WQE_CTRL_SOLICITED();
     private static final int ORDER = mlx5dv_h.MLX5_WQE_CTRL_FENCE();
@@ -103,7 +111,13 @@ final class SendQueueRing {
     private final int maxSegments;
     private final int maxInline;
     private final boolean datagrams;
-    private final boolean atomics;
+
+    /** The operations of the device that the queue pair can do: one bit for each. */
+    private final long allowed;
+
+    /** Those of them that {@link #encodePlain} takes. */
+    private final long plain;
+
     private final int alwaysSignaled;
 
     private final RingLock lock;
@@ -117,8 +131,13 @@ final class SendQueueRing {
     /** The next block, counted on without wrapping around. */
     private int position;
 
-    /** How many work requests were posted. */
+    /** How many work requests are finished. */
     private int head;
+
+    /** {@link #position} and {@link #head} at the last {@link #mark}. */
+    private int markedPosition;
+
+    private int markedHead;
 
     /** How many work requests have completed. */
     @SuppressWarnings("unused") // through TAIL
@@ -174,7 +193,8 @@ final class SendQueueRing {
         maxInline = granted.maxInlineData();
         datagrams = type == QueuePairType.UD;
         alwaysSignaled = signalAll ? CQ_UPDATE : 0;
-        this.atomics = atomics;
+        allowed = atomics ? PLAIN | ATOMIC : PLAIN;
+        plain = datagrams ? 0 : PLAIN;
         this.vectors = vectors;
         lock = new RingLock(shared);
         ids = new long[mask + 1];
@@ -208,77 +228,95 @@ final class SendQueueRing {
     /** Posts a chain of {@code struct ibv_send_wr}, as ibv_post_send does. */
     int post(long first, long bad) {
         lock();
-        int before = position;
         try {
-            int posted = 0;
+            mark();
             int error = 0;
             long wr = first;
             while (wr != 0) {
-                error = encode(RingMemory.known(wr), posted);
+                error = encode(RingMemory.known(wr));
                 if (error != 0) {
                     RingMemory.putLong(bad, wr);
                     break;
                 }
-                posted++;
                 wr = RingMemory.getLong(RingMemory.known(wr) + NEXT);
             }
-            if (posted != 0) {
-                ring(posted);
+            if (hasFinished()) {
+                ring();
             }
             return error;
         } catch (RuntimeException | Error e) {
             // Memory of inline data may be that of a file which has become shorter.
-            rollBack(before);
+            rollBack();
             throw e;
         } finally {
             unlock();
         }
     }
 
-    private int encode(long wr, int before) {
+    /** Begins a chain or a batch: {@link #ring} hands over what is finished from here on, or {@link #rollBack} forgets it. */
+    void mark() {
+        markedPosition = position;
+        markedHead = head;
+    }
+
+    /** Whether a work request is finished since {@link #mark}. */
+    boolean hasFinished() {
+        return head != markedHead;
+    }
+
+    private int encode(long wr) {
         int opcode = RingMemory.getInt(wr + OPCODE);
         int op = opcode >= 0 && opcode < OPERATIONS.length ? OPERATIONS[opcode] : OP_NONE;
-        if (!allows(op)) {
+        int flags = RingMemory.getInt(wr + FLAGS);
+        boolean isPlain = contains(plain, op) && (flags & INLINE) == 0;
+        if (!isPlain && !allows(op)) {
             return -Errno.EOPNOTSUPP;
         }
-        if (isFull(before)) {
+        if (isFull()) {
             return -Errno.ENOMEM;
         }
         int count = RingMemory.getInt(wr + SEGMENTS);
         if (count > maxSegments) {
             return -Errno.EINVAL;
         }
-        int flags = RingMemory.getInt(wr + FLAGS);
-        boolean plain = (flags & INLINE) == 0 && !datagrams && !isAtomic(op);
-        return plain ? encodePlain(wr, op, flags, count, before) : encodeRare(wr, op, flags, count, before);
+        return isPlain ? encodePlain(wr, op, flags, count) : encodeRare(wr, op, flags, count);
     }
 
     /**
      * Sends, writes and reads with data segments. It keeps everything in local variables, and calls few methods within
      * each other, because the compiler would not inline them.
      */
-    private int encodePlain(long wr, int op, int flags, int count, int before) {
+    private int encodePlain(long wr, int op, int flags, int count) {
         int block = position & (ids.length - 1);
         long first = addressOf(block);
-        long size = RingMemory.SEGMENT_BYTES;
+        note(block, RingMemory.getLong(wr + WR_ID));
+        RingMemory.putLong(first + Long.BYTES, flagsWord(controlFlags(flags), immediateOf(wr, op)));
+        int segments = 1;
         if (movesRemoteData(op)) {
-            RingMemory.putLong(first + size, Long.reverseBytes(RingMemory.getLong(wr + REMOTE_ADDRESS)));
-            RingMemory.putLong(first + size + Long.BYTES, rkeyWord(RingMemory.getInt(wr + RKEY)));
-            size += RingMemory.SEGMENT_BYTES;
+            RingMemory.putLong(
+                    first + RingMemory.SEGMENT_BYTES, Long.reverseBytes(RingMemory.getLong(wr + REMOTE_ADDRESS)));
+            RingMemory.putLong(first + RingMemory.SEGMENT_BYTES + Long.BYTES, rkeyWord(RingMemory.getInt(wr + RKEY)));
+            segments++;
         }
-        long list = count > 0 ? RingMemory.known(RingMemory.getLong(wr + LIST)) : 0;
-        for (int i = 0; i < count; i++) {
-            long sge = list + i * SGE_BYTES;
-            long lengthAndKey = RingMemory.getLong(sge + SGE_LENGTH);
-            if ((int) lengthAndKey != 0) {
-                long to = RingMemory.known(first + size < end ? first + size : first + size - (end - start));
-                RingMemory.putLong(to, RingMemory.dataWord(lengthAndKey));
-                RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(RingMemory.getLong(sge + SGE_ADDRESS)));
-                size += RingMemory.SEGMENT_BYTES;
-            }
+        if (count > 0) {
+            long to = first + (long) segments * RingMemory.SEGMENT_BYTES;
+            long sge = RingMemory.getLong(wr + LIST);
+            long listEnd = sge + count * SGE_BYTES;
+            // Until the ends are equal: the compiler makes two loops of one that counts.
+            do {
+                long at = RingMemory.known(sge);
+                long lengthAndKey = RingMemory.getLong(at + SGE_LENGTH);
+                if ((int) lengthAndKey != 0) {
+                    to = RingMemory.known(to == end ? start : to);
+                    RingMemory.putLong(to, RingMemory.dataWord(lengthAndKey));
+                    RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(RingMemory.getLong(at + SGE_ADDRESS)));
+                    to += RingMemory.SEGMENT_BYTES;
+                    segments++;
+                }
+                sge += SGE_BYTES;
+            } while (sge != listEnd);
         }
-        int segments = (int) size / RingMemory.SEGMENT_BYTES;
-        finish(block, op, segments, immediateOf(wr, op), controlFlags(flags), RingMemory.getLong(wr + WR_ID), before);
+        finish(first, op, segments);
         return 0;
     }
 
@@ -287,11 +325,12 @@ final class SendQueueRing {
      *
      * @param op a send, a write or a read, without immediate data
      * @param lengthAndKey length and local key of the data, the length in the low half
-     * @param before how many were finished since the doorbell rang
      */
-    void put(int op, int flags, int rkey, long remote, long lengthAndKey, long address, long id, int before) {
+    void put(int op, int flags, int rkey, long remote, long lengthAndKey, long address, long id) {
         int block = position & (ids.length - 1);
         long first = addressOf(block);
+        note(block, id);
+        RingMemory.putLong(first + Long.BYTES, flagsWord(controlFlags(flags), 0));
         int segments = 1;
         if (op != OP_SEND) {
             RingMemory.putLong(first + RingMemory.SEGMENT_BYTES, Long.reverseBytes(remote));
@@ -304,10 +343,10 @@ final class SendQueueRing {
             RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(address));
             segments++;
         }
-        finish(block, op, segments, 0, controlFlags(flags), id, before);
+        finish(first, op, segments);
     }
 
-    private int encodeRare(long wr, int op, int flags, int count, int before) {
+    private int encodeRare(long wr, int op, int flags, int count) {
         begin(op, flags);
         if (datagrams) {
             putAddress(
@@ -334,7 +373,7 @@ final class SendQueueRing {
         } else {
             putSegments(list, count);
         }
-        finish(RingMemory.getLong(wr + WR_ID), before);
+        finish(RingMemory.getLong(wr + WR_ID));
         return 0;
     }
 
@@ -348,7 +387,12 @@ final class SendQueueRing {
 
     /** Whether the queue pair can do an operation of the device. */
     boolean allows(int op) {
-        return op != OP_NONE && (atomics || !isAtomic(op));
+        return contains(allowed, op);
+    }
+
+    /** Whether a set has an operation of the device; none has {@link #OP_NONE}. */
+    private static boolean contains(long set, int op) {
+        return (set >>> op & 1) != 0;
     }
 
     /** Whether an operation of the device is an atomic one. */
@@ -360,9 +404,9 @@ final class SendQueueRing {
         return op == OP_WRITE || op == OP_READ || op == OP_WRITE_IMM;
     }
 
-    /** Whether there is no room for one more work request behind those that are not posted yet. */
-    boolean isFull(int before) {
-        return head - (int) TAIL.getAcquire(this) + before >= mostPosted;
+    /** Whether there is no room for one more work request. */
+    boolean isFull() {
+        return head - (int) TAIL.getAcquire(this) >= mostPosted;
     }
 
     /** Begins a work request. */
@@ -507,24 +551,26 @@ final class SendQueueRing {
         }
     }
 
-    /**
-     * Ends a work request: the device may read it once the doorbell rings.
-     *
-     * @param before how many were finished since the doorbell rang
-     */
-    void finish(long id, int before) {
-        finish(index, operation, units, immediate, controlFlags, id, before);
+    /** Ends a work request: the device may read it once the doorbell rings. */
+    void finish(long id) {
+        note(index, id);
+        RingMemory.putLong(control + Long.BYTES, flagsWord(controlFlags, immediate));
+        finish(control, operation, units);
     }
 
-    private void finish(int block, int op, int segments, int immediateData, int flags, long id, int before) {
-        long first = addressOf(block);
+    /** Has the completion of a work request find it by the block in which it begins. */
+    private void note(int block, long id) {
+        ids[block] = id;
+        numbers[block] = head;
+    }
+
+    /** Ends the work request whose first block has an address: everything else of it is stored. */
+    private void finish(long first, int op, int segments) {
         long word = controlWord(position, op, segments);
         RingMemory.putLong(first, word);
-        RingMemory.putLong(first + Long.BYTES, flagsWord(flags, immediateData));
         lastWord = word;
-        ids[block] = id;
-        numbers[block] = head + before;
         position += blocks(segments);
+        head++;
     }
 
     /** Returns the first half of a {@code struct mlx5_wqe_ctrl_seg}, as it is in memory. */
@@ -548,13 +594,8 @@ final class SendQueueRing {
         return (segments * RingMemory.SEGMENT_BYTES + RingMemory.BLOCK_BYTES - 1) >> RingMemory.BLOCK_SHIFT;
     }
 
-    /**
-     * Hands finished work requests to the device.
-     *
-     * @param count how many, since the doorbell rang
-     */
-    void ring(int count) {
-        head += count;
+    /** Hands the work requests that are finished since {@link #mark} to the device. */
+    void ring() {
         RingMemory.publish(record, position & 0xffff);
         if (uncached) {
             RingMemory.ringUncached(doorbell, lastWord);
@@ -565,7 +606,7 @@ final class SendQueueRing {
             int segments = (int) Long.reverseBytes(lastWord) & SEGMENT_COUNT;
             int first = position - blocks(segments);
             long half = blueFlame.half();
-            if (count == 1 && blueFlame.takes(segments, inlinePosition == first)) {
+            if (head - markedHead == 1 && blueFlame.takes(segments, inlinePosition == first)) {
                 RingMemory.ringWhole(record, half, addressOf(first & mask), addressOf(position & mask), start, end);
             } else {
                 RingMemory.ring(record, half, lastWord);
@@ -574,15 +615,11 @@ final class SendQueueRing {
         }
     }
 
-    /** Returns the next block, for {@link #rollBack}. */
-    int position() {
-        return position;
-    }
-
-    /** Forgets work requests that are not handed to the device. */
-    void rollBack(int to) {
-        position = to;
-        inlinePosition = to - 1;
+    /** Forgets the work requests that are finished since {@link #mark}. */
+    void rollBack() {
+        position = markedPosition;
+        head = markedHead;
+        inlinePosition = position - 1;
     }
 
     /**

@@ -121,7 +121,7 @@ final class RingLoop {
                 require(loop.completions.requestNotification(0, false) == 0);
             }
             for (int i = 0; i < ROUNDS; i++) {
-                loop.sends.ring(1);
+                loop.sends.ring();
             }
         }
     }
