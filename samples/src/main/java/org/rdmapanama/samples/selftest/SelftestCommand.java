@@ -110,14 +110,11 @@ public final class SelftestCommand implements Callable<Integer> {
         List<TestedTransport> transports = TestedTransport.of(efa != null);
         for (Way way : Way.values()) {
             for (TestedTransport transport : transports) {
-                Limits limits = Limits.probe(subject, report, transport, way);
-                if (limits != null) {
-                    check(subject, report, way, transport, limits);
-                }
+                report.part(transport + ", " + way, () -> check(subject, report, way, transport));
             }
         }
         report.heading("## Speed");
-        new SpeedMeasurements(subject, report, transports.getFirst(), efa, rounds).run();
+        report.part("speed", new SpeedMeasurements(subject, report, transports.getFirst(), efa, rounds)::run);
         report.heading("## Result");
         report.result();
         return report.isPassed() ? 0 : 1;
@@ -129,8 +126,12 @@ public final class SelftestCommand implements Callable<Integer> {
         }
     }
 
-    private static void check(Subject subject, SelftestReport report, Way way, TestedTransport transport, Limits limits)
+    private static void check(Subject subject, SelftestReport report, Way way, TestedTransport transport)
             throws InterruptedException {
+        Limits limits = Limits.probe(subject, report, transport, way);
+        if (limits == null) {
+            return;
+        }
         if (transport == TestedTransport.SRD) {
             new SrdChecks(subject, report, way, limits).run();
             new SrdErrorChecks(subject, report, way, limits).run();

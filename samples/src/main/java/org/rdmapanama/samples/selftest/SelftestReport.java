@@ -30,6 +30,17 @@ final class SelftestReport {
         void run() throws CheckFailure, NotPossible, InterruptedException;
     }
 
+    /** A part of the selftest, with checks or measurements in it. */
+    @FunctionalInterface
+    interface Part {
+        /**
+         * Runs it.
+         *
+         * @throws InterruptedException if the thread is interrupted
+         */
+        void run() throws InterruptedException;
+    }
+
     PrintWriter writer() {
         return out;
     }
@@ -74,6 +85,20 @@ final class SelftestReport {
         }
         passed++;
         return PASSED;
+    }
+
+    /**
+     * Runs a part. An exception outside of its checks ends this part only, and counts as a failure: the report is needed most
+     * where a device cannot be opened any more.
+     */
+    void part(String name, Part part) throws InterruptedException {
+        try {
+            part.run();
+        } catch (RuntimeException e) {
+            StackTraceElement[] trace = e.getStackTrace();
+            line("");
+            line(failed(name, "ended early, by " + e + (trace.length == 0 ? "" : " at " + trace[0])));
+        }
     }
 
     private String failed(String name, String message) {

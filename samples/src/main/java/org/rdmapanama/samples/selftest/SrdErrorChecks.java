@@ -7,6 +7,7 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.efa.EfaCapability;
 import org.rdmapanama.memory.AccessFlag;
+import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
@@ -52,9 +53,18 @@ final class SrdErrorChecks {
     /** The queue pair of A must send after a failure as before. */
     private static void requireUsable(Loopback loopback) throws CheckFailure, InterruptedException {
         loopback.b.postReceive(RECEIVE, Loopback.GUARD, BYTES);
-        loopback.post(loopback.a.request(2, Loopback.GUARD, BYTES).send());
+        requireUsable(loopback, RECEIVE);
+    }
+
+    /** Does so with a receive that is there already. */
+    private static void requireUsable(Loopback loopback, int receive) throws CheckFailure, InterruptedException {
+        requireSends(loopback, BYTES);
+        loopback.b.expect(receive, CompletionOpcode.RECV);
+    }
+
+    private static void requireSends(Loopback loopback, int bytes) throws CheckFailure, InterruptedException {
+        loopback.post(loopback.a.request(2, Loopback.GUARD, bytes).send());
         loopback.a.expect(2, CompletionOpcode.SEND);
-        loopback.b.expect(RECEIVE, CompletionOpcode.RECV);
     }
 
     private void wrongKey(TestedOperation operation) throws InterruptedException {
@@ -97,6 +107,7 @@ final class SrdErrorChecks {
             loopback.post(request);
             loopback.a.expectFailure(1, CompletionStatus.LOC_PROT_ERR);
             imageOfB.check();
+            requireUsable(loopback, 1);
         }
     }
 
@@ -119,6 +130,9 @@ final class SrdErrorChecks {
             // What becomes of the receive is not documented.
             imageOfB.accept(Loopback.GUARD, BYTES - 1);
             imageOfB.check();
+            // The next message fits into either receive.
+            loopback.b.postReceive(RECEIVE, Loopback.GUARD, BYTES);
+            requireSends(loopback, BYTES - 1);
         }
     }
 
@@ -142,6 +156,10 @@ final class SrdErrorChecks {
             loopback.b.queuePair.close();
             loopback.a.post(request);
             loopback.a.expectFailure(1, CompletionStatus.REM_INV_RD_REQ_ERR);
+            End.equal(
+                    "state of the queue pair",
+                    QueuePairState.RTS,
+                    loopback.a.queuePair.query(QueuePairAttribute.STATE).state());
         }
     }
 

@@ -42,6 +42,30 @@ class SelftestReportTest {
     }
 
     @Test
+    void shouldGoOnAfterAPartThatEndsEarly() throws Exception {
+        IllegalStateException gone = new IllegalStateException("the device is gone");
+        gone.setStackTrace(new StackTraceElement[] {new StackTraceElement("Context", "open", "Context.java", 7)});
+        report.part("RC, driver", () -> {
+            report.check(Way.DRIVER, "first", "1", () -> {});
+            throw gone;
+        });
+        report.part("speed", () -> report.line("measured"));
+        report.result();
+        String failure = "ended early, by java.lang.IllegalStateException: the device is gone at"
+                + " Context.open(Context.java:7)";
+        assertEquals(
+                List.of(
+                        "| first | driver | 1 | passed |",
+                        "",
+                        "**failed**: " + failure,
+                        "measured",
+                        "1 check failed, 1 passed, 0 not possible on this device",
+                        "- RC, driver: " + failure),
+                lines());
+        assertFalse(report.isPassed());
+    }
+
+    @Test
     void shouldSayWhyACheckIsNotPossible() throws Exception {
         report.check(Way.DRIVER, "passes", "", () -> {});
         report.check(Way.DIRECT, "atomics", "8", () -> {
