@@ -101,7 +101,10 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     /** The number of requests of the chain that was checked last. */
     private int checkedLength;
 
-    /** The number of segments and the length of inline data at the last check. */
+    /** The sizes of the queue pair that this was last found to fit, without its chain; null once it may no longer fit. */
+    private @Nullable QueuePairCapabilities fitsAlone;
+
+    /** The number of segments and the length of inline data at that time. */
     private int segmentsSeen;
 
     private long inlineSeen;
@@ -562,6 +565,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
 
     /** Records that a queue that accepted this may no longer accept it. */
     private void changed() {
+        fitsAlone = null;
         if (chained) {
             arena.chainChanged();
         }
@@ -601,7 +605,16 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
         return binding || bindingBehind ? -length : length;
     }
 
+    @SuppressWarnings("ReferenceEquality") // of this queue pair, and not of one that looks alike
     private void checkAlone(QueuePairCapabilities sizes, int maxTsoHeader) {
+        if (fitsAlone != sizes) {
+            fitsAlone = null;
+            checkAgain(sizes, maxTsoHeader);
+            fitsAlone = sizes;
+        }
+    }
+
+    private void checkAgain(QueuePairCapabilities sizes, int maxTsoHeader) {
         segments.checkFits(sizes.maxSendSegments());
         segmentsSeen = segments.count();
         inlineSeen = inlineLength();

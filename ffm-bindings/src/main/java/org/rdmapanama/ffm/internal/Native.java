@@ -75,10 +75,13 @@ public final class Native {
      * @return the index
      */
     public static long index(long address) {
-        return NativeAccess.ALLOWED ? address & INDEXES : 0;
+        return NativeAccess.ALLOWED ? address : 0;
     }
 
-    // Without a check of alignment: it would cost more than the access.
+    /** Does so for the accesses below, which check neither bounds nor alignment: that would cost more than the access. */
+    private static long uncheckedIndex(long address) {
+        return index(address) & INDEXES;
+    }
 
     /**
      * Reads memory that the caller knows to exist.
@@ -87,7 +90,7 @@ public final class Native {
      * @return the value
      */
     public static int getInt(long address) {
-        return at(address, Integer.BYTES).get(ValueLayout.JAVA_INT_UNALIGNED, index(address));
+        return at(address, Integer.BYTES).get(ValueLayout.JAVA_INT_UNALIGNED, uncheckedIndex(address));
     }
 
     /**
@@ -97,7 +100,7 @@ public final class Native {
      * @return the value
      */
     public static long getLong(long address) {
-        return at(address, Long.BYTES).get(ValueLayout.JAVA_LONG_UNALIGNED, index(address));
+        return at(address, Long.BYTES).get(ValueLayout.JAVA_LONG_UNALIGNED, uncheckedIndex(address));
     }
 
     /**
@@ -107,7 +110,7 @@ public final class Native {
      * @param value the value
      */
     public static void putInt(long address, int value) {
-        at(address, Integer.BYTES).set(ValueLayout.JAVA_INT_UNALIGNED, index(address), value);
+        at(address, Integer.BYTES).set(ValueLayout.JAVA_INT_UNALIGNED, uncheckedIndex(address), value);
     }
 
     /**
@@ -117,7 +120,7 @@ public final class Native {
      * @param value the value
      */
     public static void putLong(long address, long value) {
-        at(address, Long.BYTES).set(ValueLayout.JAVA_LONG_UNALIGNED, index(address), value);
+        at(address, Long.BYTES).set(ValueLayout.JAVA_LONG_UNALIGNED, uncheckedIndex(address), value);
     }
 
     /**

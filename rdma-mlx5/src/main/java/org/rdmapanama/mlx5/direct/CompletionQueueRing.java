@@ -148,12 +148,12 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         try {
             int at = index;
             long entry = entry(at);
-            if (!isOurs(entry, at)) {
+            if (capacity < 1 || !isOurs(entry, at)) {
                 return 0;
             }
             long to = RingMemory.known(completions);
             long end = to + capacity * WC_BYTES;
-            // Until the ends are equal: the compiler makes two loops of one that counts.
+            // Not a loop that counts: the compiler would split it, which costs more than a few entries.
             do {
                 // What else the entry says is read after it is known to be complete.
                 VarHandle.acquireFence();

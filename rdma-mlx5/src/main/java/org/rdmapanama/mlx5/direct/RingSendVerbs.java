@@ -36,7 +36,7 @@ final class RingSendVerbs extends DirectSendVerbs {
     public int wrComplete(long queuePair) {
         if (error != 0) {
             ring.rollBack();
-        } else if (ring.hasFinished()) {
+        } else {
             ring.ring();
         }
         ring.unlock();

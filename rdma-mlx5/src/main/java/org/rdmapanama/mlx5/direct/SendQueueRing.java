@@ -17,7 +17,7 @@ import org.rdmapanama.queue.QueuePairType;
  * {@link #post} encodes chains of {@code struct ibv_send_wr}; {@link RingSendVerbs} encodes the calls of a work request
  * builder.
  *
- * <p>Threads: one at a time posts, by a lock where several may. The thread that takes completions calls {@link #completed}
+ * <p>Threads: one at a time posts, by a lock where several may. The thread that takes completions calls {@link #complete}
  * at the same time.
  */
 final class SendQueueRing {
@@ -131,7 +131,7 @@ final class SendQueueRing {
     /** The next block, counted on without wrapping around. */
     private int position;
 
-    /** How many work requests are finished. */
+    /** How many work requests were written to the ring, with those that are not yet handed to the device. */
     private int head;
 
     /** {@link #position} and {@link #head} at the last {@link #mark}. */
@@ -230,44 +230,42 @@ final class SendQueueRing {
         lock();
         try {
             mark();
-            int error = 0;
-            long wr = first;
-            while (wr != 0) {
-                error = encode(RingMemory.known(wr));
-                if (error != 0) {
-                    RingMemory.putLong(bad, wr);
-                    break;
-                }
-                wr = RingMemory.getLong(RingMemory.known(wr) + NEXT);
-            }
-            if (hasFinished()) {
-                ring();
-            }
+            int error = encodeChain(first, bad);
+            ring();
             return error;
-        } catch (RuntimeException | Error e) {
-            // Memory of inline data may be that of a file which has become shorter.
-            rollBack();
-            throw e;
         } finally {
             unlock();
         }
     }
 
-    /** Begins a chain or a batch: {@link #ring} hands over what is finished from here on, or {@link #rollBack} forgets it. */
+    /** Begins a chain or a batch: {@link #ring} hands over what is written from here on, or {@link #rollBack} forgets it. */
     void mark() {
         markedPosition = position;
         markedHead = head;
     }
 
-    /** Whether a work request is finished since {@link #mark}. */
-    boolean hasFinished() {
-        return head != markedHead;
+    private int encodeChain(long first, long bad) {
+        try {
+            for (long wr = first; wr != 0; wr = RingMemory.getLong(RingMemory.known(wr) + NEXT)) {
+                int error = encode(RingMemory.known(wr));
+                if (error != 0) {
+                    RingMemory.putLong(bad, wr);
+                    return error;
+                }
+            }
+            return 0;
+        } catch (RuntimeException | Error e) {
+            // Memory of inline data may be that of a file which has become shorter.
+            rollBack();
+            throw e;
+        }
     }
 
     private int encode(long wr) {
         int opcode = RingMemory.getInt(wr + OPCODE);
         int op = opcode >= 0 && opcode < OPERATIONS.length ? OPERATIONS[opcode] : OP_NONE;
         int flags = RingMemory.getInt(wr + FLAGS);
+        // The queue pair can do all that are plain.
         boolean isPlain = contains(plain, op) && (flags & INLINE) == 0;
         if (!isPlain && !allows(op)) {
             return -Errno.EOPNOTSUPP;
@@ -302,21 +300,21 @@ final class SendQueueRing {
             long to = first + (long) segments * RingMemory.SEGMENT_BYTES;
             long sge = RingMemory.getLong(wr + LIST);
             long listEnd = sge + count * SGE_BYTES;
-            // Until the ends are equal: the compiler makes two loops of one that counts.
+            // Not a loop that counts: the compiler would split it, which costs more than a few segments.
             do {
-                long at = RingMemory.known(sge);
-                long lengthAndKey = RingMemory.getLong(at + SGE_LENGTH);
+                long segment = RingMemory.known(sge);
+                long lengthAndKey = RingMemory.getLong(segment + SGE_LENGTH);
                 if ((int) lengthAndKey != 0) {
                     to = RingMemory.known(to == end ? start : to);
                     RingMemory.putLong(to, RingMemory.dataWord(lengthAndKey));
-                    RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(RingMemory.getLong(at + SGE_ADDRESS)));
+                    RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(RingMemory.getLong(segment + SGE_ADDRESS)));
                     to += RingMemory.SEGMENT_BYTES;
                     segments++;
                 }
                 sge += SGE_BYTES;
             } while (sge != listEnd);
         }
-        finish(first, op, segments);
+        end(first, op, segments);
         return 0;
     }
 
@@ -343,7 +341,7 @@ final class SendQueueRing {
             RingMemory.putLong(to + Long.BYTES, Long.reverseBytes(address));
             segments++;
         }
-        finish(first, op, segments);
+        end(first, op, segments);
     }
 
     private int encodeRare(long wr, int op, int flags, int count) {
@@ -390,7 +388,7 @@ final class SendQueueRing {
         return contains(allowed, op);
     }
 
-    /** Whether a set has an operation of the device; none has {@link #OP_NONE}. */
+    /** Whether a set has an operation of the device. {@link #OP_NONE} asks for the last bit, which no set has. */
     private static boolean contains(long set, int op) {
         return (set >>> op & 1) != 0;
     }
@@ -555,17 +553,17 @@ final class SendQueueRing {
     void finish(long id) {
         note(index, id);
         RingMemory.putLong(control + Long.BYTES, flagsWord(controlFlags, immediate));
-        finish(control, operation, units);
+        end(control, operation, units);
     }
 
-    /** Has the completion of a work request find it by the block in which it begins. */
+    /** Records the identifier and the number of the work request that begins in a block, for {@link #complete}. */
     private void note(int block, long id) {
         ids[block] = id;
         numbers[block] = head;
     }
 
-    /** Ends the work request whose first block has an address: everything else of it is stored. */
-    private void finish(long first, int op, int segments) {
+    /** Ends the work request whose first block is at an address: everything else of it is stored. */
+    private void end(long first, int op, int segments) {
         long word = controlWord(position, op, segments);
         RingMemory.putLong(first, word);
         lastWord = word;
@@ -594,8 +592,12 @@ final class SendQueueRing {
         return (segments * RingMemory.SEGMENT_BYTES + RingMemory.BLOCK_BYTES - 1) >> RingMemory.BLOCK_SHIFT;
     }
 
-    /** Hands the work requests that are finished since {@link #mark} to the device. */
+    /** Hands the work requests that were written since {@link #mark} to the device, if there are any. */
     void ring() {
+        int count = head - markedHead;
+        if (count == 0) {
+            return;
+        }
         RingMemory.publish(record, position & 0xffff);
         if (uncached) {
             RingMemory.ringUncached(doorbell, lastWord);
@@ -606,7 +608,7 @@ final class SendQueueRing {
             int segments = (int) Long.reverseBytes(lastWord) & SEGMENT_COUNT;
             int first = position - blocks(segments);
             long half = blueFlame.half();
-            if (head - markedHead == 1 && blueFlame.takes(segments, inlinePosition == first)) {
+            if (count == 1 && blueFlame.takes(segments, inlinePosition == first)) {
                 RingMemory.ringWhole(record, half, addressOf(first & mask), addressOf(position & mask), start, end);
             } else {
                 RingMemory.ring(record, half, lastWord);
@@ -615,7 +617,7 @@ final class SendQueueRing {
         }
     }
 
-    /** Forgets the work requests that are finished since {@link #mark}. */
+    /** Forgets the work requests that were written since {@link #mark}. */
     void rollBack() {
         position = markedPosition;
         head = markedHead;
@@ -641,6 +643,7 @@ final class SendQueueRing {
             position = 0;
             inlinePosition = -1;
             head = 0;
+            mark();
             TAIL.setOpaque(this, 0);
         } finally {
             unlock();

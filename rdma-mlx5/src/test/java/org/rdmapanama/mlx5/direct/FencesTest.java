@@ -114,7 +114,7 @@ class FencesTest {
                         "putInt(to + i, getInt(block + i)); putInt(to + i + 4, getInt(block + i + 4));"),
                 arguments("RingMemory.java", copies, "putLong(to + (i ^ 8), getLong(block + (i ^ 8)));"),
                 arguments("RingMemory.java", copies, "if (i == 0) copy(block, to, BLOCK_BYTES);"),
-                arguments("SendQueueRing.java", "if (head - markedHead == 1", "if (head - markedHead == 2"));
+                arguments("SendQueueRing.java", "if (count == 1 && blueFlame", "if (count == 2 && blueFlame"));
     }
 
     @ParameterizedTest

@@ -88,16 +88,14 @@ final class SelftestReport {
     }
 
     /**
-     * Runs a part. An exception outside of its checks ends this part only, and counts as a failure: the report is needed most
-     * where a device cannot be opened any more.
+     * Runs a part, which adds rows of four cells to a table. An exception outside of its checks ends this part only, and adds a
+     * row that says so: the report is needed most where a device cannot be opened any more, or lacks a function.
      */
     void part(String name, Part part) throws InterruptedException {
         try {
             part.run();
-        } catch (RuntimeException e) {
-            StackTraceElement[] trace = e.getStackTrace();
-            line("");
-            line(failed(name, "ended early, by " + e + (trace.length == 0 ? "" : " at " + trace[0])));
+        } catch (RuntimeException | Error e) {
+            row(name, "", "", failed(name, "ended early: " + e + (e.getCause() == null ? "" : ", by " + e.getCause())));
         }
     }
 

@@ -56,7 +56,7 @@ final class SrdErrorChecks {
         requireUsable(loopback, RECEIVE);
     }
 
-    /** Does so with a receive that is there already. */
+    /** The same, with a receive that was posted before. */
     private static void requireUsable(Loopback loopback, int receive) throws CheckFailure, InterruptedException {
         requireSends(loopback, BYTES);
         loopback.b.expect(receive, CompletionOpcode.RECV);

@@ -43,24 +43,27 @@ class SelftestReportTest {
 
     @Test
     void shouldGoOnAfterAPartThatEndsEarly() throws Exception {
-        IllegalStateException gone = new IllegalStateException("the device is gone");
-        gone.setStackTrace(new StackTraceElement[] {new StackTraceElement("Context", "open", "Context.java", 7)});
         report.part("RC, driver", () -> {
             report.check(Way.DRIVER, "first", "1", () -> {});
-            throw gone;
+            throw new UnsatisfiedLinkError("no function\nin the library");
         });
-        report.part("speed", () -> report.line("measured"));
+        report.part("RC, direct", () -> {
+            throw new IllegalStateException("no device", new IllegalArgumentException("gone"));
+        });
+        report.part("speed", () -> report.row("measured", "1", "2", "3"));
         report.result();
-        String failure = "ended early, by java.lang.IllegalStateException: the device is gone at"
-                + " Context.open(Context.java:7)";
+        String first = "ended early: java.lang.UnsatisfiedLinkError: no function in the library";
+        String second = "ended early: java.lang.IllegalStateException: no device,"
+                + " by java.lang.IllegalArgumentException: gone";
         assertEquals(
                 List.of(
                         "| first | driver | 1 | passed |",
-                        "",
-                        "**failed**: " + failure,
-                        "measured",
-                        "1 check failed, 1 passed, 0 not possible on this device",
-                        "- RC, driver: " + failure),
+                        "| RC, driver |  |  | **failed**: " + first + " |",
+                        "| RC, direct |  |  | **failed**: " + second + " |",
+                        "| measured | 1 | 2 | 3 |",
+                        "2 checks failed, 1 passed, 0 not possible on this device",
+                        "- RC, driver: " + first,
+                        "- RC, direct: " + second),
                 lines());
         assertFalse(report.isPassed());
     }
