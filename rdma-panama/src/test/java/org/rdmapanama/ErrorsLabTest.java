@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -275,6 +276,34 @@ class ErrorsLabTest {
             write.set(0, pair.a.region, 0, tooMuch - 1);
             pair.a.post(write);
             pair.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+            write.set(0, pair.a.region, 0, tooMuch);
+            assertContains(refusedAtPosting(() -> pair.a.queuePair.postSend(write)), "maxInlineData");
+        }
+    }
+
+    /** A request that one queue pair has taken may be too large for another one. */
+    @Test
+    void shouldLookAtARequestAgainForAnotherQueuePair() {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                ConnectedPair large =
+                        ConnectedPair.of(QueuePairType.RC).in(arena).segments(8).open();
+                ConnectedPair small =
+                        ConnectedPair.of(QueuePairType.RC).in(arena).segments(1).open()) {
+            int most = small.a.queuePair.capabilities().maxSendSegments();
+            assumeTrue(
+                    large.a.queuePair.capabilities().maxSendSegments() > most, "the device grants more than asked for");
+            SendWorkRequest write = SendWorkRequest.allocate(arena, most + 1)
+                    .rdmaWrite(large.b.region.address(), large.b.region.rkey())
+                    .id(1)
+                    .signaled(true);
+            for (int i = 0; i <= most; i++) {
+                write.add(large.a.region, i, 1);
+            }
+            for (int i = 0; i < 2; i++) {
+                large.a.post(write);
+                large.a.await().is(CompletionOpcode.RDMA_WRITE, 1);
+                assertContains(refusedAtPosting(() -> small.a.queuePair.postSend(write)), most + 1 + " segments");
+            }
         }
     }
 
