@@ -148,31 +148,38 @@ final class CompletionQueueRing extends DirectCompletionQueue {
         try {
             int at = index;
             long entry = entry(at);
-            if (capacity < 1 || !isOurs(entry, at)) {
-                return 0;
-            }
-            long to = RingMemory.known(completions);
-            long end = to + capacity * WC_BYTES;
-            // Not a loop that counts: the compiler would split it, which costs more than a few entries.
-            do {
-                // What else the entry says is read after it is known to be complete.
-                VarHandle.acquireFence();
-                at++;
-                if (!decode(entry, RingMemory.known(to))) {
-                    index = at;
-                    giveBack();
-                    return -Errno.EIO;
-                }
-                to += WC_BYTES;
-                entry = entry(at);
-            } while (to != end && isOurs(entry, at));
-            int count = at - index;
-            index = at;
-            giveBack();
-            return count;
+            return capacity < 1 || !isOurs(entry, at) ? 0 : takeEntries(entry, capacity, completions);
         } finally {
             unlock();
         }
+    }
+
+    /**
+     * Takes entries, of which there is one at least. A method of its own: the compiler keeps it out of loops that find the queue
+     * empty almost always.
+     */
+    private int takeEntries(long first, int capacity, long completions) {
+        long entry = first;
+        int at = index;
+        long to = RingMemory.known(completions);
+        long end = to + capacity * WC_BYTES;
+        // Not a loop that counts: the compiler would split it, which costs more than a few entries.
+        do {
+            // What else the entry says is read after it is known to be complete.
+            VarHandle.acquireFence();
+            at++;
+            if (!decode(entry, RingMemory.known(to))) {
+                index = at;
+                giveBack();
+                return -Errno.EIO;
+            }
+            to += WC_BYTES;
+            entry = entry(at);
+        } while (to != end && isOurs(entry, at));
+        int count = at - index;
+        index = at;
+        giveBack();
+        return count;
     }
 
     /** Takes the next entry, and returns the address of its 64 bytes; 0 if there is none. */
