@@ -104,7 +104,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
     /** The sizes of the queue pair that this was last found to fit, without its chain; null once it may no longer fit. */
     private @Nullable QueuePairCapabilities fitsAlone;
 
-    /** The number of segments and the length of inline data at that time. */
+    /** The number of segments and the length of inline data at the last check. */
     private int segmentsSeen;
 
     private long inlineSeen;
@@ -607,14 +607,9 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
 
     @SuppressWarnings("ReferenceEquality") // of this queue pair, and not of one that looks alike
     private void checkAlone(QueuePairCapabilities sizes, int maxTsoHeader) {
-        if (fitsAlone != sizes) {
-            fitsAlone = null;
-            checkAgain(sizes, maxTsoHeader);
-            fitsAlone = sizes;
+        if (fitsAlone == sizes) {
+            return;
         }
-    }
-
-    private void checkAgain(QueuePairCapabilities sizes, int maxTsoHeader) {
         segments.checkFits(sizes.maxSendSegments());
         segmentsSeen = segments.count();
         inlineSeen = inlineLength();
@@ -628,6 +623,7 @@ public final class SendWorkRequest extends ChainedRequest<SendWorkRequest> {
                     this + " has " + header.byteSize() + " bytes of headers, and the queue pair takes at most "
                             + maxTsoHeader + "; see QueuePairOptions.maxTsoHeader");
         }
+        fitsAlone = sizes;
     }
 
     /**

@@ -2,7 +2,6 @@ package org.rdmapanama.cards;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -12,19 +11,12 @@ import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.rdmapanama.CompletionQueue;
-import org.rdmapanama.CompletionQueueOptions;
 import org.rdmapanama.Context;
 import org.rdmapanama.MemoryRegion;
-import org.rdmapanama.ProtectionDomain;
-import org.rdmapanama.QueuePair;
-import org.rdmapanama.QueuePairOptions;
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.VerbsArena;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.queue.QueuePairType;
-import org.rdmapanama.testing.Bound;
 import org.rdmapanama.testing.Completion;
 import org.rdmapanama.testing.Side;
 
@@ -43,45 +35,29 @@ class TruncatedFileCardTest {
 
     private static final byte OTHER = 0x55;
 
-    private final VerbsArena arena = VerbsArena.ofConfined();
-    private final Context context = Context.open(arena, "mlx5_0");
-    private final ProtectionDomain domain = context.allocateProtectionDomain();
-
-    private Side side() {
-        CompletionQueue queue = context.createCompletionQueue(new CompletionQueueOptions(2 * ROUNDS).direct(true));
-        QueuePair queuePair = domain.createQueuePair(new QueuePairOptions(QueuePairType.RC, queue)
-                .maxSendWorkRequests(16)
-                .maxInlineData(INLINE));
-        MemoryRegion region =
-                domain.register(arena.allocate(BYTES, BYTES), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-        return new Side(arena, domain, null, queuePair, region, Bound.USUAL);
-    }
-
     @Test
     void shouldForgetAChainWhoseInlineDataIsGone(@TempDir Path folder) throws Exception {
-        try (arena;
+        try (VerbsArena arena = VerbsArena.ofConfined();
                 FileChannel file = FileChannel.open(
                         folder.resolve("data"),
                         StandardOpenOption.CREATE,
                         StandardOpenOption.READ,
                         StandardOpenOption.WRITE)) {
-            MemorySegment mapped = file.map(FileChannel.MapMode.READ_WRITE, 0, BYTES, arena);
-            Side a = side();
-            Side b = side();
+            Context context = Context.open(arena, "mlx5_0");
+            Side a = ThreadDomainCardTest.side(arena, context, true);
+            Side b = ThreadDomainCardTest.side(arena, context, true);
             a.queuePair.connect(b.queuePair.localEndpoint());
             b.queuePair.connect(a.queuePair.localEndpoint());
-            assertTrue(a.queuePair.isDirect());
-            MemoryRegion region = domain.register(mapped, AccessFlag.LOCAL_WRITE);
+            MemorySegment mapped = file.map(FileChannel.MapMode.READ_WRITE, 0, BYTES, arena);
+            MemoryRegion region = a.domain.register(mapped, AccessFlag.LOCAL_WRITE);
             SendWorkRequest gone = SendWorkRequest.allocate(arena, 1)
                     .rdmaWrite(b.region.remote())
                     .id(2)
                     .inline(true)
                     .signaled(true)
                     .add(region, 0, INLINE);
-            SendWorkRequest before = a.request(1, 0, 8)
-                    .rdmaWrite(b.region.remote())
-                    .signaled(true)
-                    .next(gone);
+            SendWorkRequest before =
+                    a.request(1, 0, 8).rdmaWrite(b.region.remote()).next(gone);
             for (int i = 0; i < WARM_UP; i++) {
                 a.queuePair.postSend(before);
                 a.await(2);
@@ -93,12 +69,10 @@ class TruncatedFileCardTest {
                 for (int again = 0; again <= a.queuePair.capabilities().maxSendWorkRequests(); again++) {
                     assertThrows(InternalError.class, () -> a.queuePair.postSend(before));
                 }
-                // Only this one completes, and it moves its own data: the ring goes on where it was.
                 assertEquals(OTHER, b.region.memory().get(ValueLayout.JAVA_BYTE, INLINE - 1));
+                // Only this one completes, and it moves its own data: the ring goes on where it was.
                 a.region.memory().set(ValueLayout.JAVA_INT, 16, i);
-                a.post(a.request(100 + i, 16, 4)
-                        .rdmaWrite(b.region.remote().address(), b.region.rkey())
-                        .signaled(true));
+                a.post(a.request(100 + i, 16, 4).rdmaWrite(b.region.remote()));
                 Completion completion = a.await();
                 assertEquals(100 + i, completion.id());
                 assertEquals(CompletionStatus.SUCCESS, completion.status());

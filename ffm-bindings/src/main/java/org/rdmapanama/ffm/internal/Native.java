@@ -23,7 +23,7 @@ public final class Native {
      * Masks an address as an index of {@link #MEMORY}, which changes no address that a process can have. The compiler then
      * knows that it lies within, and leaves out the check.
      */
-    private static final long INDEXES = 0x3fff_ffff_ffff_ffffL;
+    public static final long INDEXES = 0x3fff_ffff_ffff_ffffL;
 
     private Native() {}
 
@@ -78,7 +78,7 @@ public final class Native {
         return NativeAccess.ALLOWED ? address : 0;
     }
 
-    /** Does so for the accesses below, which check neither bounds nor alignment: that would cost more than the access. */
+    /** The same for the accesses below, which check neither bounds nor alignment: that would cost more than the access. */
     private static long uncheckedIndex(long address) {
         return index(address) & INDEXES;
     }

@@ -28,7 +28,7 @@ final class RingMemory {
      * Masks an address for an access, so that the compiler needs no check of its bounds. It is wider than {@link #ADDRESSES}:
      * behind {@link #known} the compiler sees that this changes nothing, and leaves it out.
      */
-    private static final long ACCESSES = 0x3fff_ffff_ffff_ffffL;
+    private static final long ACCESSES = Native.INDEXES;
 
     /** What a buffer of the processor holds. */
     private static final int BLOCK_BYTES = 64;

@@ -31,9 +31,9 @@ final class RingMemory {
      * Masks an address for an access, so that the compiler needs no check of its bounds. It is wider than {@link #ADDRESSES}:
      * behind {@link #known} the compiler sees that this changes nothing, and leaves it out.
      */
-    private static final long ACCESSES = 0x3fff_ffff_ffff_ffffL;
+    private static final long ACCESSES = Native.INDEXES;
 
-    /** As {@link #ACCESSES}, of 32 aligned bits, so that the compiler needs no check of that either. */
+    /** As {@link #ACCESSES}, for aligned accesses of four bytes, so that the compiler needs no check of that either. */
     private static final long ALIGNED_ACCESSES = ACCESSES & -Integer.BYTES;
 
     // A path to memory through few methods: the compiler inlines only so many into each other.

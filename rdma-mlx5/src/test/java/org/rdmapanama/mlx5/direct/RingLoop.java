@@ -120,7 +120,7 @@ final class RingLoop {
             for (int i = 0; i < ROUNDS; i++) {
                 require(loop.completions.requestNotification(0, false) == 0);
             }
-            // The last batch of one again, of which nothing else tells.
+            // For the last batch of one again: nothing has marked the ring since.
             for (int i = 0; i < ROUNDS; i++) {
                 loop.sends.ring();
             }

@@ -9,7 +9,7 @@ public interface PollVerbs {
      * ibv_poll_cq.
      *
      * @param completionQueue the {@code struct ibv_cq}
-     * @param capacity how many completions to store at most, one or more
+     * @param capacity how many completions to store at most
      * @param completions an array of so many {@code struct ibv_wc}
      * @return how many were stored, or a negated errno
      */

@@ -13,6 +13,8 @@ import org.rdmapanama.VerbsArena;
 import org.rdmapanama.WorkCompletions;
 import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
+import org.rdmapanama.queue.QueuePairAttribute;
+import org.rdmapanama.queue.QueuePairState;
 import org.rdmapanama.samples.SingleProcessor;
 
 /** One of two connected queue pairs, with its memory and its completion queue, which has room for one completion each. */
@@ -150,6 +152,12 @@ final class End {
             names[i] = statuses[i].name();
         }
         return names;
+    }
+
+    /** Expects the queue pair to be in a state. */
+    void expectState(QueuePairState expected) throws CheckFailure {
+        QueuePairState found = queuePair.query(QueuePairAttribute.STATE).state();
+        equal("state of the queue pair", expected, found);
     }
 
     static void equal(String what, Object expected, Object found) throws CheckFailure {

@@ -2,7 +2,6 @@ package org.rdmapanama.samples.selftest;
 
 import org.rdmapanama.SendWorkRequest;
 import org.rdmapanama.completion.CompletionStatus;
-import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairState;
 
 /** Requests that must fail, with the right status, and change no memory. */
@@ -75,10 +74,7 @@ final class ErrorChecks {
                         a.request(i, Loopback.GUARD, BYTES).signaled(false), loopback.b, Loopback.GUARD));
                 a.expectFailure(i, CompletionStatus.WR_FLUSH_ERR);
             }
-            End.equal(
-                    "state of the queue pair",
-                    QueuePairState.ERR,
-                    a.queuePair.query(QueuePairAttribute.STATE).state());
+            a.expectState(QueuePairState.ERR);
             End.equal(
                     "first failure of the queue pair",
                     CompletionStatus.REM_ACCESS_ERR,

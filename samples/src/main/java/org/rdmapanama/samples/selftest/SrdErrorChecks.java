@@ -7,7 +7,6 @@ import org.rdmapanama.completion.CompletionOpcode;
 import org.rdmapanama.completion.CompletionStatus;
 import org.rdmapanama.efa.EfaCapability;
 import org.rdmapanama.memory.AccessFlag;
-import org.rdmapanama.queue.QueuePairAttribute;
 import org.rdmapanama.queue.QueuePairAttributes;
 import org.rdmapanama.queue.QueuePairState;
 
@@ -156,10 +155,7 @@ final class SrdErrorChecks {
             loopback.b.queuePair.close();
             loopback.a.post(request);
             loopback.a.expectFailure(1, CompletionStatus.REM_INV_RD_REQ_ERR);
-            End.equal(
-                    "state of the queue pair",
-                    QueuePairState.RTS,
-                    loopback.a.queuePair.query(QueuePairAttribute.STATE).state());
+            loopback.a.expectState(QueuePairState.RTS);
         }
     }
 
